@@ -1,0 +1,107 @@
+// The processes of `npm start`: the control plane, then an agent for this machine's GPUs.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { SetupError, dataDir, root } from './common.mjs';
+
+const readyTimeoutMs = 60_000;
+
+/** Runs until Ctrl-C, SIGTERM, or until the control plane ends; then stops what it started. */
+export async function runPool() {
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production',
+    SLUICE_ROOT: root,
+    SLUICE_DATA_DIR: dataDir,
+    SLUICE_HOST: process.env.SLUICE_HOST || '127.0.0.1',
+    SLUICE_WRITE_CREDENTIALS: '1',
+  };
+  const children = [];
+  try {
+    await serveUntilStopped(children, env);
+  } finally {
+    await stopAll(children);
+  }
+}
+
+async function serveUntilStopped(children, env) {
+  const stopping = stopSignal();
+  const server = startProcess(children, ['.build/server.mjs'], env);
+  const url = await Promise.race([readyLine(server, /^ready (\S+)$/, 'the control plane'), stopping]);
+  if (url === null) return;
+  const agent = startProcess(
+    children,
+    ['.build/sluice.mjs', 'agent', '--data-dir', join(dataDir, 'agent'), '--token-file', join(dataDir, 'agent-token')],
+    {
+      ...env,
+      SLUICE_URL: url,
+      SLUICE_SOFTGPU: process.env.SLUICE_SOFTGPU || '2x(memory=8GiB,cc=10.0,sms=16)',
+    },
+  );
+  const connected = await Promise.race([readyLine(agent, /^(agent connected)\b/, 'the agent'), stopping]);
+  if (connected === null) return;
+  console.log(`ready ${url}  (sign in as admin@sluice.local; the first password is in ${join(dataDir, 'admin-password')})`);
+
+  const ended = await Promise.race([stopping, exitOf(server, 'the control plane'), exitOf(agent, 'the agent')]);
+  if (ended !== null) throw new SetupError(ended);
+}
+
+function startProcess(children, args, env) {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...args], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // Ctrl-C reaches this process alone, which then stops the others in order.
+  });
+  children.push(child);
+  return child;
+}
+
+// Passes the process's output on and resolves with the first match's group.
+function readyLine(child, pattern, what) {
+  return new Promise((settle, fail) => {
+    const timer = setTimeout(
+      () => fail(new SetupError(`${what} was not ready within ${readyTimeoutMs / 1000} s; its output is above.`)),
+      readyTimeoutMs,
+    );
+    let ready = false;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const match = ready ? null : pattern.exec(line);
+      if (match === null) {
+        console.log(line);
+        return;
+      }
+      ready = true;
+      clearTimeout(timer);
+      settle(match[1]);
+    });
+    child.on('exit', (code) => {
+      clearTimeout(timer);
+      if (!ready) fail(new SetupError(`${what} could not start (exit status ${code}); the reason is above.`));
+    });
+  });
+}
+
+async function exitOf(child, what) {
+  const [code, signal] = await once(child, 'exit');
+  return `${what} ended unexpectedly (${signal ?? `exit status ${code}`}).`;
+}
+
+function stopSignal() {
+  return new Promise((settle) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => settle(null));
+  });
+}
+
+// The agent first, so that it can say goodbye to the control plane.
+async function stopAll(children) {
+  for (const child of [...children].reverse()) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    await exited;
+    clearTimeout(timer);
+  }
+}

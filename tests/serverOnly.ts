@@ -1,0 +1,2 @@
+// What the marker package `server-only` is in tests: nothing.
+export {};
