@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { viewer } from '../trpc';
+
+export const list = viewer
+  .input(
+    z
+      .object({ active: z.boolean().optional(), limit: z.number().int().min(1).max(1000).optional() })
+      .optional(),
+  )
+  .query(({ ctx, input }) => ctx.services.pool.listAllocations(input ?? {}));

@@ -1,0 +1,3 @@
+import { authenticated } from '../trpc';
+
+export const me = authenticated.query(({ ctx }) => ({ ...ctx.caller, version: ctx.services.version }));

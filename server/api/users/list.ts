@@ -1,0 +1,3 @@
+import { admin } from '../trpc';
+
+export const list = admin.query(({ ctx }) => ctx.services.auth.listUsers());

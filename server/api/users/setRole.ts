@@ -1,0 +1,7 @@
+import { z } from 'zod';
+import { ROLES } from '../../db/roles';
+import { admin } from '../trpc';
+
+export const setRole = admin
+  .input(z.object({ id: z.string(), role: z.enum(ROLES) }))
+  .mutation(({ ctx, input }) => ctx.services.auth.setRole(ctx.actor, input.id, input.role));
