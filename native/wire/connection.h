@@ -12,13 +12,14 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/scoped_fd.h"
 
-struct ssl_st;
-
 namespace sluice::wire {
+
+class TlsStream;
 
 // One reading thread and one writing thread may use a connection at the same time; shutdown()
 // may be called from any thread and ends both at once. After the first failure every later
@@ -26,9 +27,9 @@ namespace sluice::wire {
 class Connection {
  public:
   // Takes over a connected socket and sets it up: no delay, keepalive (10 s idle, then 3 probes 5 s
-  // apart), large buffers, closed on exec. `tls` is null for plain TCP, else a finished handshake on
-  // that socket, made by wire/tls.h.
-  Connection(ScopedFd socket, ssl_st* tls);
+  // apart), closed on exec. `tls` is null for plain TCP, else a finished handshake on that socket, made
+  // by wire/tls.h.
+  Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -65,25 +66,28 @@ class Connection {
   std::string peer() const;
 
  private:
-  ssize_t read_plain(void* into, size_t size, bool whole);
+  ssize_t read_plain(void* into, size_t size, int flags);
   ssize_t read_tls(void* into, size_t size);
   bool write_plain(std::span<const iovec> parts);
   bool write_tls(std::span<const iovec> parts);
-  bool write_tls_bytes(const unsigned char* data, size_t size);
+  bool encrypt(const unsigned char* data, size_t size);
+  bool send_encrypted(size_t keep);
+  bool send_bytes(const unsigned char* data, size_t size);
   // False when the deadline passed first.
   bool wait_for(short events);
   void fail(std::string why);
 
   ScopedFd socket_;
-  ssl_st* tls_;
-  std::mutex tls_mutex_;  // SSL objects allow one thread at a time; never held while waiting
+  std::unique_ptr<TlsStream> tls_;
+  std::mutex tls_mutex_;  // guards tls_; never held while waiting for the network
   Deadline deadline_;
   std::atomic<bool> failed_{false};
   std::atomic<uint64_t> bytes_read_{0};
   std::atomic<uint64_t> bytes_written_{0};
   mutable std::mutex failure_mutex_;
   std::string failure_;
-  std::unique_ptr<unsigned char[]> record_;  // gathers small parts into one TLS record; the writer's
+  std::vector<unsigned char> gathered_;  // small parts on their way into one TLS record; the writer's
+  std::vector<unsigned char> sending_;   // ciphertext being sent; the writer's
 };
 
 }  // namespace sluice::wire
