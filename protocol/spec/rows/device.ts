@@ -1,0 +1,27 @@
+// Devices: everything here is answered from the snapshot that came with the hello.
+import { asyncCall, local, unsupported, rows } from '../builders.js';
+import { ATOMICS, OLD_ADDRESSES, RDMA, WINDOWS } from '../reasons.js';
+
+export const device = rows('device', [
+  local('cuDeviceGet', 2000, 'device: out device, ordinal: int'),
+  local('cuDeviceGetCount', 2000, 'count: out int'),
+  local('cuDeviceGetName', 2000, 'name: writes char*[len], len: int, dev: device'),
+  local('cuDeviceGetUuid', 9020, 'uuid: out CUuuid, dev: device'),
+  local('cuDeviceGetUuid_v2', 11040, 'uuid: out CUuuid, dev: device'),
+  local('cuDeviceTotalMem_v2', 3020, 'bytes: out size, dev: device'),
+  local('cuDeviceGetAttribute', 2000, 'pi: out int, attrib: CUdevice_attribute, dev: device'),
+  local('cuDeviceGetProperties', 2000, 'prop: out CUdevprop, dev: device'),
+  local('cuDeviceComputeCapability', 2000, 'major: out int, minor: out int, dev: device'),
+  local('cuDeviceGetPCIBusId', 4010, 'pciBusId: writes char*[len], len: int, dev: device'),
+  local('cuDeviceGetByPCIBusId', 4010, 'dev: out device, pciBusId: reads const char*'),
+  local('cuDeviceCanAccessPeer', 4000, 'canAccessPeer: out int, dev: device, peerDev: device'),
+  local('cuDeviceGetP2PAttribute', 8000, 'value: out int, attrib: CUdevice_P2PAttribute, srcDevice: device, dstDevice: device'),
+  local('cuDeviceGetDefaultMemPool', 11020, 'pool_out: out pool, dev: device'),
+  local('cuDeviceGetMemPool', 11020, 'pool: out pool, dev: device'),
+  asyncCall('cuDeviceSetMemPool', 11020, 'dev: device, pool: pool', { client: 'the pool that the device uses is remembered, so that asking for it waits for nothing' }),
+  unsupported('cuDeviceTotalMem', 2000, OLD_ADDRESSES),
+  unsupported('cuDeviceGetLuid', 10000, WINDOWS),
+  unsupported('cuFlushGPUDirectRDMAWrites', 11030, RDMA),
+  unsupported('cuDeviceGetHostAtomicCapabilities', 13000, ATOMICS),
+  unsupported('cuDeviceGetP2PAtomicCapabilities', 13000, ATOMICS),
+]);

@@ -1,0 +1,14 @@
+// Events.
+import { asyncCall, local, sync, rows } from '../builders.js';
+
+export const event = rows('event', [
+  asyncCall('cuEventCreate', 2000, 'phEvent: new event, Flags: uint'),
+  asyncCall('cuEventDestroy_v2', 4000, 'hEvent: free event'),
+  local('cuEventDestroy', 2000, 'hEvent: free event', { as: 'cuEventDestroy_v2' }),
+  asyncCall('cuEventRecord', 2000, 'hEvent: event, hStream: stream', { perThread: 'ptsz' }),
+  asyncCall('cuEventRecordWithFlags', 11010, 'hEvent: event, hStream: stream, flags: uint', { perThread: 'ptsz' }),
+  sync('cuEventQuery', 2000, 'hEvent: event', { reports: true }),
+  sync('cuEventSynchronize', 2000, 'hEvent: event', { worker: 'waits, so that it must not hold up the calls of other threads', reports: true }),
+  sync('cuEventElapsedTime', 2000, 'pMilliseconds: out float, hStart: event, hEnd: event'),
+  local('cuEventElapsedTime_v2', 12080, 'pMilliseconds: out float, hStart: event, hEnd: event', { as: 'cuEventElapsedTime' }),
+]);
