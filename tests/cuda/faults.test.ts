@@ -67,6 +67,22 @@ describe('revocation', () => {
   });
 });
 
+describe('a killed session process', () => {
+  it('ends the program with a CUDA error and one sentence instead of a hang', async () => {
+    const { environment } = await grantOne(pool, 512);
+    const running = start(driverSample('matrix_mul').file, ['--size', '64', '--seconds', '60'], environment);
+    await running.printed('iteration 1 ');
+    const session = await pool.events.sessionOf(running.pid);
+    process.kill(session.pid, 'SIGKILL');
+    const outcome = await running.done;
+    expect(outcome.seconds).toBeLessThan(30);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stderr).toMatch(/matrix_mul: .+ failed: \w+ \(\d+\)/);
+    expect(outcome.stderr.split('\n').filter((line) => /^sluice: /.test(line))).toHaveLength(1);
+    expect(await pool.events.endOf(session.id)).toMatchObject({ how: 'killed' });
+  });
+});
+
 describe('a killed client', () => {
   it('gives its memory back', async () => {
     const { environment } = await grantOne(pool, null);

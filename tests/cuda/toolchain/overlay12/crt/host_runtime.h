@@ -7,18 +7,18 @@
 
 #ifdef __cudaLaunch
 #undef __cudaLaunch
-#define __cudaLaunch(stub, tile_kernel)                                                                   \
-  {                                                                                                       \
-    static cudaKernel_t sluice_kernel = nullptr;                                                          \
-    static const cudaError_t sluice_found = __cudaGetKernel(&sluice_kernel, (const void*)(stub));         \
-    dim3 sluice_grid, sluice_block;                                                                       \
-    size_t sluice_shared;                                                                                 \
-    cudaStream_t sluice_stream;                                                                           \
-    (void)__args_idx;                                                                                     \
+#define __cudaLaunch(stub, tile_kernel)                                                                         \
+  {                                                                                                             \
+    static cudaKernel_t sluice_kernel = nullptr;                                                                \
+    volatile static bool sluice_found __NV_ATTR_UNUSED_FOR_LAUNCH =                                             \
+        __cudaGetKernel(&sluice_kernel, (const void*)(stub)) == cudaSuccess;                                    \
+    dim3 sluice_grid, sluice_block;                                                                             \
+    size_t sluice_shared;                                                                                       \
+    cudaStream_t sluice_stream;                                                                                 \
+    (void)__args_idx;                                                                                           \
     if (__cudaPopCallConfiguration(&sluice_grid, &sluice_block, &sluice_shared, &sluice_stream) != cudaSuccess) \
-      return;                                                                                             \
-    const void* sluice_target = sluice_found == cudaSuccess ? (const void*)sluice_kernel : (const void*)(stub); \
-    (void)cudaLaunchKernel(sluice_target, sluice_grid, sluice_block, &__args_arr[0], sluice_shared,       \
-                           sluice_stream);                                                                \
+      return;                                                                                                   \
+    (void)__cudaLaunchKernel_helper(sluice_kernel, sluice_grid, sluice_block, &__args_arr[0], sluice_shared,    \
+                                    sluice_stream);                                                             \
   }
 #endif
