@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/cuda_types.h"
 #include "wire/connection.h"
 
 namespace sluice::generated {
-struct DriverTable;
+struct DriverTable;  // generated/driver_table.h
 }
 
 namespace sluice::worker {
@@ -61,8 +62,19 @@ struct SessionContext {
   std::vector<GrantedDevice> devices;  // grant order: the session's ordinals
   MemoryAccounting& memory;
   SessionCounters& counters;
-  const generated::DriverTable& driver;
+  generated::DriverTable& driver;
   std::string cache_dir;  // for images by content hash; exists, mode 0700
+};
+
+// What the session process needs of the part that serves calls. The listener's program passes the
+// real one (worker/calls), tests pass their own.
+struct CallServer {
+  // JSON object with what the hello tells a client about the device: name, attributes, limits.
+  std::string (*device_snapshot)(generated::DriverTable& driver, CUdevice device);
+  // Serves the client until it goes away; the process's exit status.
+  int (*serve)(SessionContext& context);
+  // Tells the client that the session ends and why. Called from another thread while serve runs.
+  void (*send_goodbye)(std::string_view reason);
 };
 
 }  // namespace sluice::worker

@@ -1,0 +1,247 @@
+#include "worker/session_process.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "common/log.h"
+#include "common/version.h"
+#include "wire/hello_message.h"
+#include "wire/hello_server.h"
+#include "worker/session_driver.h"
+#include "worker/session_nvml.h"
+
+namespace sluice::worker {
+
+namespace {
+
+// For the client to read the goodbye and close; the listener kills at one second.
+constexpr std::chrono::milliseconds kGoodbyeTime{400};
+// The listener answers from its loop at once; this only ends a session whose listener hangs.
+constexpr std::chrono::milliseconds kListenerTime{5'000};
+
+class SessionProcess {
+ public:
+  explicit SessionProcess(SessionStart start) : start_(std::move(start)) {}
+
+  [[noreturn]] void run() {
+    if (open() && authenticate() && ask_listener()) {
+      request_.has_feature(wire::kNvmlFeature) ? serve_nvml() : serve_calls();
+    }
+    ::_exit(kExitRefused);
+  }
+
+ private:
+  bool refuse(std::string_view code, const std::string& message) {
+    wire::send_refusal(*connection_, code, message);
+    return give_up(message);
+  }
+
+  bool give_up(const std::string& reason) {
+    start_.channel.send(json::Value::object({{"type", "refused"}, {"reason", reason}}));
+    return false;
+  }
+
+  bool open() {
+    const Deadline deadline = deadline_in(kHelloTime);
+    std::unique_ptr<wire::TlsStream> tls;
+    if (start_.tls && !client_speaks_plain(deadline)) {
+      auto stream = start_.tls->accept(start_.socket.get(), deadline);
+      if (!stream) return give_up("the TLS handshake failed: " + stream.error());
+      tls = std::move(*stream);
+    }
+    const bool plain = tls == nullptr;
+    connection_ = std::make_unique<wire::Connection>(std::move(start_.socket), std::move(tls));
+    connection_->set_deadline(deadline);
+    if (start_.tls && plain) {
+      return refuse("tls_required",
+                    "This server requires TLS, and the grant says that it is off. Request the GPUs again.");
+    }
+    return true;
+  }
+
+  // Whether the first bytes are a hello without TLS, which deserves a sentence instead of an alert.
+  bool client_speaks_plain(const Deadline& deadline) const {
+    const timeval limit{poll_timeout_ms(deadline) / 1000 + 1, 0};
+    ::setsockopt(start_.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    char first = 0;
+    return ::recv(start_.socket.get(), &first, 1, MSG_PEEK) == 1 && first == 'S';
+  }
+
+  bool authenticate() {
+    const crypto::Bytes32 certificate_hash = start_.tls ? start_.tls->fingerprint() : crypto::Bytes32{};
+    auto request = wire::authenticate(*connection_, certificate_hash, [this](const std::string& allocation) {
+      const WorkerGrant* grant = start_.find_grant(allocation);
+      return grant ? std::optional(grant->stored_key) : std::nullopt;
+    });
+    if (!request) return give_up(request.error());
+    request_ = std::move(*request);
+    grant_ = *start_.find_grant(request_.allocation);
+    return true;
+  }
+
+  // The listener admits the session: the allocation may have ended since the fork.
+  bool ask_listener() {
+    const wire::ProgramInfo& program = request_.program;
+    const bool nvml = request_.has_feature(wire::kNvmlFeature);
+    start_.channel.send(json::Value::object({{"type", "authenticated"},
+                                             {"allocation", request_.allocation},
+                                             {"kind", nvml ? "nvml" : "session"},
+                                             {"program", json::Value::object({{"command", program.command},
+                                                                              {"user", program.user},
+                                                                              {"host", program.host},
+                                                                              {"pid", program.pid}})}}));
+    const auto answer = start_.channel.receive(deadline_in(kListenerTime));
+    if (!answer || (*answer)["type"].string_or("") != "go") {
+      return refuse(answer ? (*answer)["code"].string_or("ended") : "internal",
+                    answer
+                        ? (*answer)["message"].string_or((*answer)["reason"].string_or("The session ended."))
+                        : "The server did not admit the session in time.");
+    }
+    slot_ = (*answer)["slot"].uint_or(0);
+    session_ = (*answer)["session"].string_or("");
+    return true;
+  }
+
+  json::Value welcome(json::Value driver_version, json::Value devices,
+                      std::vector<std::string> features) const {
+    json::Value spoken = json::Value::array();
+    for (const std::string& feature : features) spoken.push(feature);
+    return json::Value::object({{"session", session_},
+                                {"protocol", request_.protocol},
+                                {"version", version()},
+                                {"features", spoken},
+                                {"driverVersion", std::move(driver_version)},
+                                {"devices", std::move(devices)}});
+  }
+
+  bool send_welcome(const json::Value& body) {
+    if (!wire::send_message(*connection_, wire::HelloMessage::welcome, body)) {
+      return give_up("the client went away before it was welcomed");
+    }
+    connection_->set_deadline(std::nullopt);
+    start_.channel.send(json::Value::object({{"type", "started"}}));
+    return true;
+  }
+
+  void serve_nvml() {
+    if (start_.probe["error"].as_string()) {
+      refuse("driver", start_.probe["error"].string_or(""));
+      return;
+    }
+    json::Value devices = json::Value::array();
+    for (const WorkerGpu& gpu : grant_.gpus) {
+      const auto& known = start_.probe["devices"].items();
+      const auto found = std::find_if(known.begin(), known.end(), [&](const json::Value& device) {
+        return device["uuid"].string_or("") == gpu.uuid;
+      });
+      if (found == known.end()) {
+        refuse("gpu_missing", gpu_missing(gpu.uuid));
+        return;
+      }
+      json::Value device = *found;
+      const uint64_t total = device["totalBytes"].uint_or(0);
+      device.set("totalBytes", std::min(gpu.memory_bytes.value_or(total), total));
+      devices.push(std::move(device));
+    }
+    const json::Value body =
+        welcome(start_.probe["driverVersion"], devices, {std::string(wire::kNvmlFeature)});
+    if (!send_welcome(body)) return;
+    std::thread(&SessionProcess::watch_channel, this, [](std::string_view) {}).detach();
+    answer_nvml_queries(*connection_, grant_, devices, request_.program.host);
+    finish(kExitClosed);
+  }
+
+  void serve_calls() {
+    auto driver = SessionDriver::open(start_.driver_path);
+    if (!driver) {
+      refuse("driver", driver.error());
+      return;
+    }
+    std::vector<GrantedDevice> devices;
+    std::vector<uint64_t> limits;
+    json::Value described = json::Value::array();
+    for (const WorkerGpu& gpu : grant_.gpus) {
+      const auto& present = driver->devices();
+      const auto found = std::find_if(present.begin(), present.end(),
+                                      [&](const DriverDevice& device) { return device.uuid == gpu.uuid; });
+      if (found == present.end()) {
+        refuse("gpu_missing", gpu_missing(gpu.uuid));
+        return;
+      }
+      const uint64_t granted = std::min(gpu.memory_bytes.value_or(found->total_bytes), found->total_bytes);
+      devices.push_back({found->device, gpu.uuid, granted, !gpu.memory_bytes});
+      limits.push_back(granted);
+      described.push(driver->snapshot(*found, start_.calls).set("totalBytes", granted));
+    }
+    SlotAccounting memory(grant_.memory, slot_, std::move(limits));
+    SessionContext context{.connection = *connection_,
+                           .protocol = request_.protocol,
+                           .features = {},
+                           .session = session_,
+                           .allocation = request_.allocation,
+                           .devices = std::move(devices),
+                           .memory = memory,
+                           .counters = grant_.memory->slot(slot_).counters,
+                           .driver = driver->table(),
+                           .cache_dir = start_.cache_dir};
+    if (!send_welcome(welcome(driver->version(), described, context.features))) return;
+    std::thread(&SessionProcess::watch_channel, this, start_.calls.send_goodbye).detach();
+    finish(start_.calls.serve(context));
+  }
+
+  static std::string gpu_missing(const std::string& uuid) {
+    return "The GPU " + uuid + " of this allocation is no longer on the server. Request GPUs again.";
+  }
+
+  // Runs beside the serving thread until the listener ends the session.
+  void watch_channel(std::function<void(std::string_view)> goodbye) {
+    std::string reason;
+    for (;;) {
+      const auto message = start_.channel.receive(std::nullopt);
+      if (!message) break;  // the listener is gone, and the kernel ends this process with it
+      if ((*message)["type"].string_or("") != "end") continue;
+      reason = (*message)["reason"].string_or("The allocation has ended.");
+      break;
+    }
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    lock.unlock();
+    goodbye(reason);
+    connection_->finish_writing();
+    lock.lock();
+    served_changed_.wait_for(lock, kGoodbyeTime, [this] { return served_; });
+    ::_exit(kExitEnded);
+  }
+
+  // Ends the process, unless it is being ended: then the goodbye has to get out first.
+  [[noreturn]] void finish(int status) {
+    std::unique_lock lock(mutex_);
+    served_ = true;
+    served_changed_.notify_all();
+    served_changed_.wait_for(lock, std::chrono::hours(1), [this] { return !ending_; });
+    ::_exit(status);
+  }
+
+  SessionStart start_;
+  std::unique_ptr<wire::Connection> connection_;
+  wire::HelloRequest request_;
+  WorkerGrant grant_;
+  size_t slot_ = 0;
+  std::string session_;
+  std::mutex mutex_;
+  std::condition_variable served_changed_;
+  bool served_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+void run_session(SessionStart start) { SessionProcess(std::move(start)).run(); }
+
+}  // namespace sluice::worker
