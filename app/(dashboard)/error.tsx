@@ -1,0 +1,5 @@
+'use client';
+
+import { ErrorPage } from '@/components/frame/ErrorPage';
+
+export default ErrorPage;

@@ -1,0 +1,28 @@
+'use client';
+
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../trpc/context';
+import { LIVE_WINDOW_SECONDS } from './windows';
+
+// Every page reads these few queries; the event stream keeps them up to date (see live/useApplyEvent).
+
+export function useServers() {
+  return useQuery(useTRPC().servers.list.queryOptions());
+}
+
+export function useAllocations() {
+  return useQuery(useTRPC().allocations.list.queryOptions({}));
+}
+
+export function useTasks() {
+  return useQuery(useTRPC().tasks.list.queryOptions({}));
+}
+
+/** The last minutes of every GPU, one point a second. */
+export function useTelemetry() {
+  return useQuery(useTRPC().telemetry.recent.queryOptions({ seconds: LIVE_WINDOW_SECONDS }));
+}
+
+export function useMe() {
+  return useQuery(useTRPC().auth.me.queryOptions());
+}
