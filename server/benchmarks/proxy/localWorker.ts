@@ -3,7 +3,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -50,13 +49,21 @@ export class LocalWorker {
   static async start(options: LocalWorkerOptions): Promise<LocalWorker> {
     const socket = join(options.folder, 'control.sock');
     const certificate = await ensureCertificate(options.folder, hostname());
-    mkdirSync(join(options.folder, 'cache'), { recursive: true, mode: 0o700 });
-    const parameters = ['--listen', '127.0.0.1:0', '--control', socket, '--driver', options.driver];
+    const parameters = [
+      '--listen',
+      '127.0.0.1:0',
+      '--control',
+      socket,
+      '--driver',
+      options.driver,
+      '--cache',
+      join(options.folder, 'images'),
+    ];
     if (options.tls) parameters.push('--cert', certificate.certificateFile, '--key', certificate.keyFile);
     else parameters.push('--tls', 'off');
     const command = [...(options.prefix ?? []), options.native.workerBinary, ...parameters];
     const child = spawn(command[0] ?? '', command.slice(1), {
-      env: childEnvironment({ ...options.environment, SLUICE_CACHE_DIR: join(options.folder, 'cache') }),
+      env: childEnvironment(options.environment),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const errors: string[] = [];
