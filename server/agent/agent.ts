@@ -97,10 +97,17 @@ export class Agent {
       void this.telemetry.tick();
     });
     control.on('stats', (stats) => this.sessions.counted(stats));
-    control.on('refused', (address, reason) => this.parts.log.warn({ address }, `the worker refused a client: ${reason}`));
-    control.on('badLine', (problem) => this.parts.log.warn(`the worker sent a line that is not understood: ${problem}`));
+    control.on('refused', (address, reason) =>
+      this.parts.log.warn({ address }, `the worker refused a client: ${reason}`),
+    );
+    control.on('badLine', (problem) =>
+      this.parts.log.warn(`the worker sent a line that is not understood: ${problem}`),
+    );
     control.on('log', (level, message) => {
-      this.parts.log[level === 'error' || level === 'warn' || level === 'debug' ? level : 'info']({ from: 'worker' }, message);
+      this.parts.log[level === 'error' || level === 'warn' || level === 'debug' ? level : 'info'](
+        { from: 'worker' },
+        message,
+      );
     });
     this.allocations.onWorkerUp();
     this.link.send({ type: 'health', worker: 'up', detail: null });

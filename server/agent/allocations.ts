@@ -61,7 +61,12 @@ export class Allocations {
     for (const allocationId of here) {
       if (wanted.has(allocationId) || this.releasing.has(allocationId)) continue;
       const version = this.held.get(allocationId)?.version ?? 0;
-      this.onEnd({ allocationId, version, reason: 'the control plane no longer has this allocation', graceMs: 0 });
+      this.onEnd({
+        allocationId,
+        version,
+        reason: 'the control plane no longer has this allocation',
+        graceMs: 0,
+      });
     }
     for (const grant of grants) this.onGrant(grant);
   }
@@ -95,12 +100,16 @@ export class Allocations {
     try {
       const control = await this.tools.worker(grantTimeoutMs);
       await control.grant(toWorkerGrant(grant));
-      if (this.held.get(allocationId) === grant) this.tools.send({ type: 'grantReady', allocationId, version });
+      if (this.held.get(allocationId) === grant)
+        this.tools.send({ type: 'grantReady', allocationId, version });
     } catch (error) {
       // The next worker is told it again.
       if (error instanceof WorkerGoneError || this.held.get(allocationId) !== grant) return;
       const reason = error instanceof Error ? error.message : String(error);
-      this.tools.log.warn({ allocationId, refused: error instanceof GrantRefusedError }, `cannot serve the allocation: ${reason}`);
+      this.tools.log.warn(
+        { allocationId, refused: error instanceof GrantRefusedError },
+        `cannot serve the allocation: ${reason}`,
+      );
       this.held.delete(allocationId);
       this.tools.send({ type: 'grantFailed', allocationId, version, reason });
     }

@@ -15,7 +15,9 @@ export function loadAgentId(dataDir: string): string {
     renameSync(`${file}.new`, file);
   }
   const publicKey = createPublicKey(createPrivateKey(readFileSync(file)));
-  const digest = createHash('sha256').update(publicKey.export({ type: 'spki', format: 'der' })).digest('hex');
+  const digest = createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
   return `agent-${digest.slice(0, 32)}`;
 }
 

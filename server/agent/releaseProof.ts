@@ -10,7 +10,8 @@ export interface Baseline {
   readonly unexplainedMib: number | null;
 }
 
-export type Verdict = { readonly free: true; readonly gpu: FreedGpu } | { readonly free: false; readonly reason: string };
+export type Verdict =
+  { readonly free: true; readonly gpu: FreedGpu } | { readonly free: false; readonly reason: string };
 
 /**
  * Memory that may remain beyond what the other processes account for. NVML counts in MiB per process and
@@ -22,7 +23,11 @@ export const toleranceMib = 64;
 export function takeBaseline(uuids: readonly string[], samples: readonly GpuSample[]): Baseline[] {
   return uuids.map((uuid) => {
     const sample = samples.find((entry) => entry.uuid === uuid);
-    return { uuid, usedMib: sample?.memoryUsedMib ?? null, unexplainedMib: sample ? unexplained(sample) : null };
+    return {
+      uuid,
+      usedMib: sample?.memoryUsedMib ?? null,
+      unexplainedMib: sample ? unexplained(sample) : null,
+    };
   });
 }
 
@@ -32,7 +37,8 @@ export function takeBaseline(uuids: readonly string[], samples: readonly GpuSamp
  */
 export function judge(before: Baseline, pids: ReadonlySet<number>, samples: readonly GpuSample[]): Verdict {
   const sample = samples.find((entry) => entry.uuid === before.uuid);
-  if (sample === undefined) return { free: false, reason: `GPU ${before.uuid} does not answer NVML any more` };
+  if (sample === undefined)
+    return { free: false, reason: `GPU ${before.uuid} does not answer NVML any more` };
   const left = sample.processes.filter((process) => pids.has(process.pid));
   if (left.length > 0) {
     const list = left.map((process) => process.pid).join(', ');
@@ -41,7 +47,10 @@ export function judge(before: Baseline, pids: ReadonlySet<number>, samples: read
   const now = unexplained(sample);
   if (now !== null && before.unexplainedMib !== null && now > before.unexplainedMib + toleranceMib) {
     const excess = now - before.unexplainedMib;
-    return { free: false, reason: `${excess} MiB on GPU ${before.uuid} did not come back and belong to no process` };
+    return {
+      free: false,
+      reason: `${excess} MiB on GPU ${before.uuid} did not come back and belong to no process`,
+    };
   }
   return {
     free: true,

@@ -62,9 +62,13 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     driver,
     supervisor,
     log,
-    onFirstConnected: () => process.stdout.write(`agent connected to ${env.url} with ${driver.inventory.gpus.length} GPUs\n`),
+    onFirstConnected: () =>
+      process.stdout.write(`agent connected to ${env.url} with ${driver.inventory.gpus.length} GPUs\n`),
   });
-  log.info({ driver: driver.library, software: driver.software, gpus: driver.inventory.gpus.length }, 'the agent starts');
+  log.info(
+    { driver: driver.library, software: driver.software, gpus: driver.inventory.gpus.length },
+    'the agent starts',
+  );
   agent.start();
   const signal = await stopSignal();
   log.info({ signal, keepWorker: options.keepWorker }, 'the agent stops');

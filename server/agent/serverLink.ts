@@ -2,11 +2,7 @@
 // end: the server may be away for days while programs run on.
 import { EventEmitter } from 'node:events';
 import { WebSocket } from 'ws';
-import {
-  serverToAgent,
-  type AgentToServer,
-  type ServerToAgent,
-} from '../../protocol/control/agentMessages';
+import { serverToAgent, type AgentToServer, type ServerToAgent } from '../../protocol/control/agentMessages';
 import type { Logger } from '../log';
 
 interface Events {
@@ -103,7 +99,10 @@ export class ServerLink extends EventEmitter<Events> {
     const parsed = serverToAgent.safeParse(parseJson(text));
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
-      this.options.log.warn({ path: issue?.path.join('.'), problem: issue?.message }, 'the server sent a message that is not understood');
+      this.options.log.warn(
+        { path: issue?.path.join('.'), problem: issue?.message },
+        'the server sent a message that is not understood',
+      );
       return null;
     }
     const message = parsed.data;
@@ -138,14 +137,18 @@ export class ServerLink extends EventEmitter<Events> {
     if (this.stopped) return;
     // Jitter: a thousand agents must not come back in the same instant.
     const waitMs = this.backoffMs * (0.5 + Math.random());
-    this.options.log.warn({ url: this.options.url, retryMs: Math.round(waitMs) }, `not connected to the server: ${reason}`);
+    this.options.log.warn(
+      { url: this.options.url, retryMs: Math.round(waitMs) },
+      `not connected to the server: ${reason}`,
+    );
     this.backoffMs = Math.min(this.backoffMs * 2, maxBackoffMs);
     this.timer = setTimeout(() => this.connect(), waitMs);
   }
 }
 
 function refusal(status: number): string {
-  if (status === 401) return 'the server refused the token; give a valid agent token in SLUICE_TOKEN or --token-file';
+  if (status === 401)
+    return 'the server refused the token; give a valid agent token in SLUICE_TOKEN or --token-file';
   if (status === 403) return 'the server refused the token because it is not of the kind for agents';
   return `the server refused the connection with HTTP status ${status}; check that SLUICE_URL is that of a Sluice server`;
 }

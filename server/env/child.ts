@@ -3,10 +3,11 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** This process's environment with `changes` applied; null removes a variable. */
-export function childEnvironment(changes: Readonly<Record<string, string | null>> = {}): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...process.env, ...changes })) {
-    if (value !== undefined && value !== null) result[name] = value;
+export function childEnvironment(changes: Readonly<Record<string, string | null>> = {}): NodeJS.ProcessEnv {
+  const result = { ...process.env };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete result[name];
+    else result[name] = value;
   }
   return result;
 }

@@ -28,7 +28,8 @@ export async function checkDriverLibrary(paths: NativePaths): Promise<Finding> {
     };
   }
   const failure = await loadFailure(paths);
-  if (failure === null) return { ...base, severity: 'ok', detail: `${paths.clientDriver} loads.`, action: null };
+  if (failure === null)
+    return { ...base, severity: 'ok', detail: `${paths.clientDriver} loads.`, action: null };
   return {
     ...base,
     severity: 'fatal',
@@ -39,13 +40,22 @@ export async function checkDriverLibrary(paths: NativePaths): Promise<Finding> {
 
 function loadFailure(paths: NativePaths): Promise<string | null> {
   const koffi = createRequire(import.meta.url).resolve('koffi');
-  const env = childEnvironment({ SLUICE_GRANT: null, SLUICE_GRANT_FILE: null, LD_LIBRARY_PATH: paths.clientLibraries });
+  const env = childEnvironment({
+    SLUICE_GRANT: null,
+    SLUICE_GRANT_FILE: null,
+    LD_LIBRARY_PATH: paths.clientLibraries,
+  });
   return new Promise((resolve) => {
-    execFile(process.execPath, ['-e', probe, koffi, paths.clientDriver], { env, timeout: 10_000 }, (error, stdout, stderr) => {
-      if (error === null && stdout.startsWith('{')) return resolve(null);
-      if (error?.signal) return resolve(`the loading process ended with ${error.signal}.`);
-      resolve(stderr.split('\n').find((line) => line.includes('Error')) ?? 'no reason was given.');
-    });
+    execFile(
+      process.execPath,
+      ['-e', probe, koffi, paths.clientDriver],
+      { env, timeout: 10_000 },
+      (error, stdout, stderr) => {
+        if (error === null && stdout.startsWith('{')) return resolve(null);
+        if (error?.signal) return resolve(`the loading process ended with ${error.signal}.`);
+        resolve(stderr.split('\n').find((line) => line.includes('Error')) ?? 'no reason was given.');
+      },
+    );
   });
 }
 
@@ -68,7 +78,8 @@ export async function checkDataPlane(target: DataPlaneTarget, timeoutMs = 3000):
         ...base,
         severity: 'fatal',
         detail: `The certificate there is ${fingerprint}, but the control plane knows ${target.fingerprint}.`,
-        action: 'Something else answers at this address. Check SLUICE_DATA_ADDRESS of the agent and what lies between.',
+        action:
+          'Something else answers at this address. Check SLUICE_DATA_ADDRESS of the agent and what lies between.',
       };
     }
     const security = target.tls ? 'TLS 1.3' : 'TCP, not encrypted';
@@ -78,7 +89,8 @@ export async function checkDataPlane(target: DataPlaneTarget, timeoutMs = 3000):
       ...base,
       severity: 'fatal',
       detail: `Not reachable from here: ${error instanceof Error ? error.message : String(error)}`,
-      action: 'Check that the agent runs there, that a firewall lets this port through, and SLUICE_DATA_ADDRESS of the agent.',
+      action:
+        'Check that the agent runs there, that a firewall lets this port through, and SLUICE_DATA_ADDRESS of the agent.',
     };
   }
 }
@@ -89,7 +101,9 @@ function reach(target: DataPlaneTarget, timeoutMs: number): Promise<string | nul
   return new Promise((resolve, reject) => {
     const socket = target.tls
       ? // Pinned by fingerprint above instead of by an authority; nothing is sent.
-        connectTls({ host, port, rejectUnauthorized: false, minVersion: 'TLSv1.3' }, () => done(peer(socket as TLSSocket)))
+        connectTls({ host, port, rejectUnauthorized: false, minVersion: 'TLSv1.3' }, () =>
+          done(peer(socket as TLSSocket)),
+        )
       : connectTcp({ host, port }, () => done(null));
     const timer = setTimeout(() => fail(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
     const done = (fingerprint: string | null) => {

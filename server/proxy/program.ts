@@ -23,7 +23,9 @@ export function findProgram(name: string, searchPath: string, folder: string): P
   return { found: false, exitCode: 127, message: `The program "${name}" was not found: ${where}.` };
 }
 
-function inspect(file: string): 'executable' | 'missing' | 'is a folder, not a program' | 'may not be executed' {
+function inspect(
+  file: string,
+): 'executable' | 'missing' | 'is a folder, not a program' | 'may not be executed' {
   try {
     if (!statSync(file).isFile()) return 'is a folder, not a program';
     accessSync(file, constants.X_OK);

@@ -60,7 +60,10 @@ export class WorkerControl extends EventEmitter<Events> {
   static connect(path: string, timeoutMs = 10_000): Promise<WorkerControl> {
     return new Promise((resolve, reject) => {
       const socket = connectSocket(path);
-      const timer = setTimeout(() => socket.destroy(new Error('the worker does not answer on its control socket')), timeoutMs);
+      const timer = setTimeout(
+        () => socket.destroy(new Error('the worker does not answer on its control socket')),
+        timeoutMs,
+      );
       let control: WorkerControl | null = null;
       socket.on('error', (error) => {
         clearTimeout(timer);
@@ -136,7 +139,9 @@ export class WorkerControl extends EventEmitter<Events> {
       case 'granted':
         return settle(this.granting, message.allocation, (waiter) => waiter.resolve());
       case 'grant_failed':
-        return settle(this.granting, message.allocation, (waiter) => waiter.reject(new GrantRefusedError(message.message)));
+        return settle(this.granting, message.allocation, (waiter) =>
+          waiter.reject(new GrantRefusedError(message.message)),
+        );
       case 'ended':
         return settle(this.ending, message.allocation, (waiter) => waiter.resolve());
       case 'session_started':
@@ -158,7 +163,9 @@ export class WorkerControl extends EventEmitter<Events> {
     this.open = false;
     for (const waiters of [this.granting, this.ending]) {
       for (const allocation of [...waiters.keys()]) {
-        settle(waiters, allocation, (waiter) => waiter.reject(new WorkerGoneError('the worker stopped before it answered')));
+        settle(waiters, allocation, (waiter) =>
+          waiter.reject(new WorkerGoneError('the worker stopped before it answered')),
+        );
       }
     }
     this.emit('closed');

@@ -3,7 +3,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, readlinkSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childEnvironment } from '../env/child';
@@ -41,7 +50,9 @@ export function controlSocketPath(dataDir: string): string {
 /** Identifies settings, the worker's build included. */
 export function settingsDigest(settings: WorkerSettings): string {
   const build = existsSync(settings.binary) ? statSync(settings.binary).mtimeMs : 0;
-  return createHash('sha256').update(JSON.stringify([settings, build])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([settings, build]))
+    .digest('hex');
 }
 
 export class WorkerProcess {
@@ -66,7 +77,9 @@ export class WorkerProcess {
     await once(child, 'spawn');
     child.unref();
     const pid = child.pid ?? 0;
-    writeFileSync(recordFile(dataDir), JSON.stringify({ pid, settings: settingsDigest(settings) }), { mode: 0o600 });
+    writeFileSync(recordFile(dataDir), JSON.stringify({ pid, settings: settingsDigest(settings) }), {
+      mode: 0o600,
+    });
     const ended = new Promise<string>((resolve) => {
       child.on('exit', (code, signal) => {
         const said = lastLine(logFile, logStart);

@@ -92,7 +92,9 @@ export class WorkerSupervisor extends EventEmitter<Events> {
       this.emit('down', this.problem);
       if (Date.now() - startedAt > settledMs) backoffMs = firstBackoffMs;
       this.log.warn({ retryMs: backoffMs }, this.problem);
-      await delay(backoffMs * (0.75 + Math.random() / 2), undefined, { signal: this.stopping.signal }).catch(() => null);
+      await delay(backoffMs * (0.75 + Math.random() / 2), undefined, { signal: this.stopping.signal }).catch(
+        () => null,
+      );
       backoffMs = Math.min(backoffMs * 2, maxBackoffMs);
     }
   }
@@ -125,11 +127,17 @@ export class WorkerSupervisor extends EventEmitter<Events> {
     }
     const changed = record !== null && record.settings !== settingsDigest(this.settings);
     if (changed && control.ready.sessions.length === 0) {
-      this.log.info({ pid: control.ready.pid }, 'the worker that runs has other settings and is idle: starting a new one');
+      this.log.info(
+        { pid: control.ready.pid },
+        'the worker that runs has other settings and is idle: starting a new one',
+      );
       await control.shutdown();
       return null;
     }
-    this.log.info({ pid: control.ready.pid, sessions: control.ready.sessions.length }, 'adopted the running worker');
+    this.log.info(
+      { pid: control.ready.pid, sessions: control.ready.sessions.length },
+      'adopted the running worker',
+    );
     if (changed) this.log.warn('it keeps its former settings while its programs run');
     return control;
   }

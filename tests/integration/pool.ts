@@ -74,7 +74,13 @@ export async function startPool(options: PoolOptions = {}): Promise<Pool> {
     SLUICE_DATA_PORT: String(dataPort),
     SLUICE_SOFTGPU: options.gpus ?? '2x(memory=8GiB,cc=10.0,sms=16)',
   };
-  const agentArguments = ['agent', '--data-dir', join(folder, 'agent'), '--token-file', join(dataDir, 'agent-token')];
+  const agentArguments = [
+    'agent',
+    '--data-dir',
+    join(folder, 'agent'),
+    '--token-file',
+    join(dataDir, 'agent-token'),
+  ];
 
   let server: WatchedProcess | null = null;
   let agent: WatchedProcess | null = null;
@@ -83,7 +89,12 @@ export async function startPool(options: PoolOptions = {}): Promise<Pool> {
     await server.line(/^ready (\S+)/);
   };
   const startAgent = async () => {
-    agent = WatchedProcess.start('the agent', process.execPath, [bundles.sluice, ...agentArguments], agentEnv);
+    agent = WatchedProcess.start(
+      'the agent',
+      process.execPath,
+      [bundles.sluice, ...agentArguments],
+      agentEnv,
+    );
     await agent.line(/^agent connected/);
   };
   const stop = async () => {
@@ -139,7 +150,9 @@ export function freePort(): Promise<number> {
 /** The caller's environment without settings of a pool that he uses otherwise. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_') && !/^(VITEST|NODE_OPTIONS)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !name.startsWith('SLUICE_') && !/^(VITEST|NODE_OPTIONS)/.test(name),
+    ),
   ) as NodeJS.ProcessEnv;
 }
 

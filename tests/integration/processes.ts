@@ -57,10 +57,14 @@ export class WatchedProcess {
           const match = pattern.exec(this.lines[seen] ?? '');
           if (match !== null) return finish(() => resolve(match));
         }
-        if (this.over !== null) finish(() => reject(new Error(`${this.over} before it said ${pattern}:\n${this.output}`)));
+        if (this.over !== null)
+          finish(() => reject(new Error(`${this.over} before it said ${pattern}:\n${this.output}`)));
       };
       const timer = setTimeout(
-        () => finish(() => reject(new Error(`${this.name} did not say ${pattern} in ${timeoutMs} ms:\n${this.output}`))),
+        () =>
+          finish(() =>
+            reject(new Error(`${this.name} did not say ${pattern} in ${timeoutMs} ms:\n${this.output}`)),
+          ),
         timeoutMs,
       );
       const finish = (how: () => void) => {

@@ -53,7 +53,8 @@ export class Nvml {
     }
     const nvml = new Nvml(library);
     const status = nvml.call('nvmlInit_v2', 'int nvmlInit_v2()');
-    if (status !== SUCCESS) throw new NvmlError(`nvmlInit_v2 of ${path} answered ${status ?? 'nothing: it has no such function'}`);
+    if (status !== SUCCESS)
+      throw new NvmlError(`nvmlInit_v2 of ${path} answered ${status ?? 'nothing: it has no such function'}`);
     return nvml;
   }
 
@@ -66,7 +67,12 @@ export class Nvml {
 
   device(index: number): Device | null {
     const out: unknown[] = [null];
-    const status = this.call('nvmlDeviceGetHandleByIndex_v2', 'int nvmlDeviceGetHandleByIndex_v2(uint32, _Out_ void**)', index, out);
+    const status = this.call(
+      'nvmlDeviceGetHandleByIndex_v2',
+      'int nvmlDeviceGetHandleByIndex_v2(uint32, _Out_ void**)',
+      index,
+      out,
+    );
     return status === SUCCESS ? out[0] : null;
   }
 
@@ -98,18 +104,39 @@ export class Nvml {
 
   pciBusId(device: Device): string | null {
     const out = Buffer.alloc(PCI_BYTES);
-    if (this.call('nvmlDeviceGetPciInfo_v3', 'int nvmlDeviceGetPciInfo_v3(void*, void*)', device, out) !== SUCCESS) return null;
+    if (
+      this.call('nvmlDeviceGetPciInfo_v3', 'int nvmlDeviceGetPciInfo_v3(void*, void*)', device, out) !==
+      SUCCESS
+    )
+      return null;
     return untilZero(out.subarray(PCI_BUS_ID_OFFSET)) || null;
   }
 
   memory(device: Device): MemoryInfo | null {
     const out = Buffer.alloc(MEMORY_V2_BYTES);
     out.writeUInt32LE(MEMORY_V2_BYTES | (2 << 24)); // NVML checks size and version before it fills the rest.
-    if (this.call('nvmlDeviceGetMemoryInfo_v2', 'int nvmlDeviceGetMemoryInfo_v2(void*, void*)', device, out) === SUCCESS) {
-      return memoryInfo({ total: toBytes(out, 8), reserved: toBytes(out, 16), free: toBytes(out, 24), used: toBytes(out, 32) });
+    if (
+      this.call('nvmlDeviceGetMemoryInfo_v2', 'int nvmlDeviceGetMemoryInfo_v2(void*, void*)', device, out) ===
+      SUCCESS
+    ) {
+      return memoryInfo({
+        total: toBytes(out, 8),
+        reserved: toBytes(out, 16),
+        free: toBytes(out, 24),
+        used: toBytes(out, 32),
+      });
     }
-    if (this.call('nvmlDeviceGetMemoryInfo', 'int nvmlDeviceGetMemoryInfo(void*, void*)', device, out) !== SUCCESS) return null;
-    return memoryInfo({ total: toBytes(out, 0), reserved: null, free: toBytes(out, 8), used: toBytes(out, 16) });
+    if (
+      this.call('nvmlDeviceGetMemoryInfo', 'int nvmlDeviceGetMemoryInfo(void*, void*)', device, out) !==
+      SUCCESS
+    )
+      return null;
+    return memoryInfo({
+      total: toBytes(out, 0),
+      reserved: null,
+      free: toBytes(out, 8),
+      used: toBytes(out, 16),
+    });
   }
 
   /** Share of the last sample period in which a kernel ran. */
@@ -125,7 +152,13 @@ export class Nvml {
 
   temperatureCelsius(device: Device): number | null {
     const out = Buffer.alloc(4);
-    const status = this.call('nvmlDeviceGetTemperature', 'int nvmlDeviceGetTemperature(void*, int, void*)', device, TEMPERATURE_OF_GPU, out);
+    const status = this.call(
+      'nvmlDeviceGetTemperature',
+      'int nvmlDeviceGetTemperature(void*, int, void*)',
+      device,
+      TEMPERATURE_OF_GPU,
+      out,
+    );
     return status === SUCCESS ? out.readUInt32LE() : null;
   }
 

@@ -88,7 +88,8 @@ export class Sampler {
       waiter?.resolve(answer);
     });
     child.on('exit', (code, signal) => {
-      if (this.child === child) this.discard(`the process that asks NVML ended (${signal ?? `exit status ${code}`})`);
+      if (this.child === child)
+        this.discard(`the process that asks NVML ended (${signal ?? `exit status ${code}`})`);
     });
     child.on('error', (error) => {
       if (this.child === child) this.discard(error.message);

@@ -6,9 +6,7 @@ import { readInventory, readSamples, type Inventory } from './reading';
 
 export type SamplerRequest = { readonly id: number; readonly ask: 'inventory' | 'samples' };
 export type SamplerAnswer = { readonly id: number } & (
-  | { readonly inventory: Inventory }
-  | { readonly samples: GpuSample[] }
-  | { readonly error: string }
+  { readonly inventory: Inventory } | { readonly samples: GpuSample[] } | { readonly error: string }
 );
 
 /** Answers the parent's requests until it goes away. */
