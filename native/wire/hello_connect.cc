@@ -60,7 +60,7 @@ Result<HostPort> parse_address(const std::string& address) {
   const char* end = parts.port.data() + parts.port.size();
   const bool number =
       std::from_chars(parts.port.data(), end, port).ptr == end && !parts.port.empty() && port <= 65535;
-  if (!number || parts.host.empty() || (!bracketed && parts.host.find(':') != std::string::npos)) {
+  if (!number || parts.host.empty() || (!bracketed && parts.host.find_first_of(":[]") != std::string::npos)) {
     return Failure{"\"" + address +
                    "\" is no address; it must look like 10.0.0.1:56001, name:56001 or [fe80::1]:56001."};
   }

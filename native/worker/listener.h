@@ -31,6 +31,7 @@ struct ListenerSettings {
   std::string cache_dir;
   std::shared_ptr<wire::TlsServer> tls;  // null: off
   CallServer calls;
+  std::chrono::milliseconds hello_time = kHelloTime;
 };
 
 class Listener {

@@ -19,7 +19,7 @@ namespace sluice::worker {
 namespace {
 
 // The session's own deadline comes first; this catches one that hangs in the handshake's code.
-constexpr std::chrono::milliseconds kHelloKillTime = kHelloTime + std::chrono::milliseconds(2'000);
+constexpr std::chrono::milliseconds kHelloKillTime{2'000};
 constexpr std::chrono::milliseconds kNoDescriptorsWait{100};
 constexpr unsigned kRefusalsPerSecond = 10;  // reported to the agent; a storm must not drown the rest
 
@@ -95,6 +95,7 @@ void Listener::fork_session(ScopedFd socket) {
                  .cache_dir = settings_.cache_dir,
                  .probe = probe_,
                  .calls = settings_.calls,
+                 .hello_time = settings_.hello_time,
                  .find_grant = [this](const std::string& id) -> const WorkerGrant* {
                    const auto found = grants_.find(id);
                    return found == grants_.end() ? nullptr : &found->second.grant;
@@ -102,7 +103,7 @@ void Listener::fork_session(ScopedFd socket) {
   }
   session.pid = pid;
   session.channel = std::move(ours);
-  session.kill_at = deadline_in(kHelloKillTime);
+  session.kill_at = deadline_in(settings_.hello_time + kHelloKillTime);
   sessions_.emplace(pid, std::move(session));
 }
 

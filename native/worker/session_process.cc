@@ -48,7 +48,7 @@ class SessionProcess {
   }
 
   bool open() {
-    const Deadline deadline = deadline_in(kHelloTime);
+    const Deadline deadline = deadline_in(start_.hello_time);
     std::unique_ptr<wire::TlsStream> tls;
     if (start_.tls && !client_speaks_plain(deadline)) {
       auto stream = start_.tls->accept(start_.socket.get(), deadline);

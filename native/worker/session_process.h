@@ -1,6 +1,7 @@
 // The life of a session process, from the fork to its end.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,9 @@
 #include "worker/session_channel.h"
 
 namespace sluice::worker {
+
+// Time for a stranger to get through the hello.
+inline constexpr std::chrono::milliseconds kHelloTime{10'000};
 
 // A GPU of a grant. Without a limit the whole GPU is granted.
 struct WorkerGpu {
@@ -41,6 +45,7 @@ struct SessionStart {
   std::string cache_dir;
   json::Value probe;  // what the driver probe found: {driverVersion, devices}, or {error}
   CallServer calls;
+  std::chrono::milliseconds hello_time = kHelloTime;
   // The grant of that id as of the fork; the listener decides again once the client has proved itself.
   std::function<const WorkerGrant*(const std::string& allocation)> find_grant;
 };
@@ -49,9 +54,6 @@ struct SessionStart {
 inline constexpr int kExitClosed = 0;    // the client went away
 inline constexpr int kExitEnded = 10;    // the session was ended, the client was told
 inline constexpr int kExitRefused = 11;  // the hello came to nothing
-
-// Time for a stranger to get through the hello.
-inline constexpr std::chrono::milliseconds kHelloTime{10'000};
 
 // Does the hello, then serves the client. Never returns: the process exits.
 [[noreturn]] void run_session(SessionStart start);
