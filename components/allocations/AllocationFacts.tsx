@@ -81,7 +81,11 @@ const columns: Column<HeldGpu>[] = [
   },
   { id: 'index', header: 'GPU', align: 'right', cell: (gpu) => gpu.index },
   { id: 'name', header: 'Name', cell: (gpu) => gpu.name },
-  { id: 'uuid', header: 'UUID', cell: (gpu) => <span className="font-mono text-xs text-muted">{gpu.uuid}</span> },
+  {
+    id: 'uuid',
+    header: 'UUID',
+    cell: (gpu) => <span className="font-mono text-xs text-muted">{gpu.uuid}</span>,
+  },
   {
     id: 'memory',
     header: 'Memory lent',

@@ -54,7 +54,10 @@ export function AllocationFields({ form, errors, servers, onChange }: Readonly<P
                 value={form.server || ANY_SERVER}
                 choices={[
                   { value: ANY_SERVER, label: 'Any' },
-                  ...servers.map((server) => ({ value: server.address, label: `${server.hostname} (${server.address})` })),
+                  ...servers.map((server) => ({
+                    value: server.address,
+                    label: `${server.hostname} (${server.address})`,
+                  })),
                 ]}
                 onChange={(value) => onChange({ server: value === ANY_SERVER ? '' : value })}
               />
@@ -74,7 +77,11 @@ export function AllocationFields({ form, errors, servers, onChange }: Readonly<P
           onChange={(memoryKind) => onChange({ memoryKind })}
         />
         {form.memoryKind === 'mib' && (
-          <Field label="MiB on each GPU" error={errors.memory} hint="1024 MiB are 1 GiB. The limit is kept by the server.">
+          <Field
+            label="MiB on each GPU"
+            error={errors.memory}
+            hint="1024 MiB are 1 GiB. The limit is kept by the server."
+          >
             {(ids) => (
               <Input
                 {...ids}
@@ -131,10 +138,18 @@ function ChosenGpu({ uuid, servers, onClear }: Readonly<ChosenProps>) {
   return (
     <div className="flex items-center gap-2 rounded-md border border-line bg-sunken py-1.5 pr-1.5 pl-3 text-sm">
       <div className="min-w-0 flex-1">
-        <p className="font-medium">{server && gpu ? `${server.hostname} GPU ${gpu.index}` : 'A GPU that is not in the pool'}</p>
+        <p className="font-medium">
+          {server && gpu ? `${server.hostname} GPU ${gpu.index}` : 'A GPU that is not in the pool'}
+        </p>
         <p className="truncate font-mono text-2xs text-muted">{uuid}</p>
       </div>
-      <Button look="quiet" size="icon" aria-label="Take any GPU instead" title="Take any GPU instead" onClick={onClear}>
+      <Button
+        look="quiet"
+        size="icon"
+        aria-label="Take any GPU instead"
+        title="Take any GPU instead"
+        onClick={onClear}
+      >
         <X />
       </Button>
     </div>

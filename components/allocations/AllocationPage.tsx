@@ -63,8 +63,8 @@ function AllocationContent({ allocation }: Readonly<{ allocation: AllocationRow 
           <CommandLine command={`bin/sluice client --allocation ${allocation.id} -- <program>`} />
           <p className="text-xs text-muted">
             Runs any CUDA program on these GPUs from this or another machine that is logged in with{' '}
-            <code className="font-mono">bin/sluice login</code>. Put the program and its arguments in the place of{' '}
-            <code className="font-mono">&lt;program&gt;</code>.
+            <code className="font-mono">bin/sluice login</code>. Put the program and its arguments in the
+            place of <code className="font-mono">&lt;program&gt;</code>.
           </p>
         </Panel>
       )}

@@ -35,10 +35,18 @@ export function AllocationsPage() {
       <PageHeader title="Allocations" action={<NewAllocationLink />} />
       <PageBody>
         <div className="flex flex-wrap items-center gap-3">
-          <Segmented label="Which allocations" value={ended ? 'ended' : 'current'} choices={views} onChange={setView} />
+          <Segmented
+            label="Which allocations"
+            value={ended ? 'ended' : 'current'}
+            choices={views}
+            onChange={setView}
+          />
           <SearchBox label="Search allocations" />
         </div>
-        <Panel title={ended ? 'Ended allocations' : 'Current allocations'} aside={countOf(found.length, 'allocation')}>
+        <Panel
+          title={ended ? 'Ended allocations' : 'Current allocations'}
+          aside={countOf(found.length, 'allocation')}
+        >
           <QueryView query={allocations} label="allocations">
             {() => <AllocationsTable rows={found} empty={<NoAllocations query={query} ended={ended} />} />}
           </QueryView>
@@ -60,7 +68,8 @@ function matches(row: AllocationRow, query: string): boolean {
 }
 
 function NoAllocations({ query, ended }: Readonly<{ query: string; ended: boolean }>) {
-  if (query !== '') return <EmptyState title={`No allocation matches “${query}”`}>Shorten the search.</EmptyState>;
+  if (query !== '')
+    return <EmptyState title={`No allocation matches “${query}”`}>Shorten the search.</EmptyState>;
   if (ended) return <EmptyState title="No allocation has ended yet" />;
   return (
     <EmptyState title="Nobody holds a GPU now">

@@ -48,23 +48,29 @@ const columns: Column<AllocationRow>[] = [
       </Link>
     ),
   },
-  { id: 'state', header: 'State', sortValue: (row) => row.state, cell: (row) => <AllocationStatus allocation={row} /> },
+  {
+    id: 'state',
+    header: 'State',
+    sortValue: (row) => row.state,
+    cell: (row) => <AllocationStatus allocation={row} />,
+  },
   { id: 'user', header: 'Who', sortValue: (row) => row.userEmail, cell: (row) => row.userEmail },
   {
     id: 'purpose',
     header: 'Purpose',
     className: 'max-w-56 truncate',
-    secondary: true,
+    from: 'laptop',
     cell: (row) => row.purpose ?? <span className="text-faint">none given</span>,
   },
-  { id: 'gpus', header: 'GPUs', cell: (row) => <GpuPlaces allocation={row} /> },
+  { id: 'gpus', header: 'GPUs', cell: (row) => <GpuPlaces gpus={row.gpus} /> },
   { id: 'memory', header: 'Memory each', align: 'right', cell: (row) => describeShare(row) },
   {
     id: 'programs',
     header: 'Programs',
     align: 'right',
     sortValue: (row) => row.sessions,
-    cell: (row) => (row.sessions === 0 && isHolding(row) ? <span className="text-warn">▲ none</span> : row.sessions),
+    cell: (row) =>
+      row.sessions === 0 && isHolding(row) ? <span className="text-warn">▲ none</span> : row.sessions,
   },
   {
     id: 'since',
@@ -77,9 +83,15 @@ const columns: Column<AllocationRow>[] = [
     id: 'lease',
     header: 'Lease left',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     sortValue: (row) => row.leaseExpiresAt,
-    cell: (row) => (isHolding(row) ? <Left at={row.leaseExpiresAt} /> : <span className="text-faint">over</span>),
+    cell: (row) =>
+      isHolding(row) ? <Left at={row.leaseExpiresAt} /> : <span className="text-faint">over</span>,
   },
-  { id: 'actions', header: '', align: 'right', cell: (row) => <RevokeButton allocation={row} size="small" /> },
+  {
+    id: 'actions',
+    header: '',
+    align: 'right',
+    cell: (row) => <RevokeButton allocation={row} size="small" />,
+  },
 ];

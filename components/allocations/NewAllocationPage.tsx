@@ -42,7 +42,9 @@ export function NewAllocationPage({ gpuUuid }: Readonly<{ gpuUuid: string }>) {
         <QueryView query={servers} label="the servers">
           {(rows) =>
             me && !mayAllocate(me.role) ? (
-              <EmptyState title="Your role only looks on">An administrator can give you a role that allocates.</EmptyState>
+              <EmptyState title="Your role only looks on">
+                An administrator can give you a role that allocates.
+              </EmptyState>
             ) : (
               <AllocationEditor servers={rows} gpuUuid={gpuUuid} />
             )
@@ -53,7 +55,10 @@ export function NewAllocationPage({ gpuUuid }: Readonly<{ gpuUuid: string }>) {
   );
 }
 
-function AllocationEditor({ servers, gpuUuid }: Readonly<{ servers: readonly ServerRow[]; gpuUuid: string }>) {
+function AllocationEditor({
+  servers,
+  gpuUuid,
+}: Readonly<{ servers: readonly ServerRow[]; gpuUuid: string }>) {
   const router = useRouter();
   const applyEvent = useApplyEvent();
   const [form, setForm] = useState({ ...emptyForm, gpuUuid });

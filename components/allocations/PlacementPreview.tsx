@@ -16,13 +16,16 @@ const MAX_SERVERS = 12;
 export function PlacementPreview({ placement }: Readonly<{ placement: Placement }>) {
   const chosen = new Set(placement.chosen);
   const isTaken = (server: ServerRow) => server.gpus.some((gpu) => chosen.has(gpu.uuid));
-  const ordered = [...placement.servers.filter(isTaken), ...placement.servers.filter((server) => !isTaken(server))];
+  const ordered = [
+    ...placement.servers.filter(isTaken),
+    ...placement.servers.filter((server) => !isTaken(server)),
+  ];
   const shown = ordered.slice(0, MAX_SERVERS);
   return (
     <div className="flex flex-col gap-3.5 p-3.5">
       <p role="status" className="text-sm">
         {placement.obstacle === null ? (
-          <Status tone="ok">{chosen.size === 1 ? 'This GPU is taken' : `These ${chosen.size} GPUs are taken`}</Status>
+          <Status tone="ok">{describeChoice(chosen.size)}</Status>
         ) : (
           <span className="flex gap-2">
             <span aria-hidden className="text-warn">
@@ -45,10 +48,16 @@ export function PlacementPreview({ placement }: Readonly<{ placement: Placement 
         </section>
       ))}
       {ordered.length > shown.length && (
-        <p className="text-xs text-muted">and {countOf(ordered.length - shown.length, 'more server')} like these</p>
+        <p className="text-xs text-muted">
+          and {countOf(ordered.length - shown.length, 'more server')} like these
+        </p>
       )}
     </div>
   );
+}
+
+function describeChoice(gpus: number): string {
+  return gpus === 1 ? 'The marked GPU would be taken.' : `The ${gpus} marked GPUs would be taken.`;
 }
 
 function PreviewGpu({ gpu, taken }: Readonly<{ gpu: GpuRow; taken: boolean }>) {
@@ -64,7 +73,7 @@ function PreviewGpu({ gpu, taken }: Readonly<{ gpu: GpuRow; taken: boolean }>) {
         <span className="truncate font-medium" title={gpu.name}>
           GPU {gpu.index} <span className="font-normal text-muted">{gpu.name}</span>
         </span>
-        {taken && <span className="text-accent">✓ taken</span>}
+        {taken && <span className="text-accent">✓ chosen</span>}
       </p>
       <MemoryBar memory={memory} />
       <p className="text-muted">

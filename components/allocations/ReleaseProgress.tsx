@@ -16,13 +16,15 @@ export function ReleaseProgress({ allocation }: Readonly<{ allocation: Allocatio
     {
       done: allocation.sessions === 0 && (allocation.state === 'releasing' || over),
       text:
-        allocation.sessions === 0 ? 'Its programs have ended' : `Ending ${countOf(allocation.sessions, 'program')}`,
+        allocation.sessions === 0
+          ? 'Its programs have ended'
+          : `Ending ${countOf(allocation.sessions, 'program')}`,
     },
     {
       done: over,
       text: over ? (
         <>
-          <GpuPlaces allocation={allocation} /> {allocation.gpus.length === 1 ? 'is' : 'are'} free again
+          <GpuPlaces gpus={allocation.gpus} /> {allocation.gpus.length === 1 ? 'is' : 'are'} free again
         </>
       ) : (
         'Proving that the memory is back'

@@ -38,7 +38,9 @@ export function RevokeDialog({ allocation, onClose }: Readonly<Props>) {
       onSuccess: (row) => applyEvent({ kind: 'allocations', allocations: [row] }),
     }),
   );
-  const programs = (tasks.data ?? []).filter((task) => task.allocationId === allocation.id && task.endedAt === null);
+  const programs = (tasks.data ?? []).filter(
+    (task) => task.allocationId === allocation.id && task.endedAt === null,
+  );
   const asked = revoke.isSuccess || !canBeEnded(allocation);
 
   const submit = (event: FormEvent) => {
@@ -53,7 +55,7 @@ export function RevokeDialog({ allocation, onClose }: Readonly<Props>) {
       title={asked ? 'Revoked' : 'Revoke this allocation?'}
       description={
         <>
-          {allocation.userEmail} holds <GpuPlaces allocation={allocation} />
+          {allocation.userEmail} holds <GpuPlaces gpus={allocation.gpus} />
           {allocation.purpose && ` for “${allocation.purpose}”`}.
         </>
       }
@@ -82,7 +84,9 @@ export function RevokeDialog({ allocation, onClose }: Readonly<Props>) {
               />
             )}
           </Field>
-          <Field label="Grace">{(ids) => <Select {...selectIds(ids)} value={grace} choices={graces} onChange={setGrace} />}</Field>
+          <Field label="Grace">
+            {(ids) => <Select {...selectIds(ids)} value={grace} choices={graces} onChange={setGrace} />}
+          </Field>
           {revoke.error && <ErrorState {...describeError(revoke.error)} />}
           <div className="flex justify-end gap-2">
             <Button onClick={onClose}>Keep it</Button>

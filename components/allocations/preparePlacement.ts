@@ -32,7 +32,9 @@ export function preparePlacement(servers: readonly ServerRow[], request: Allocat
     );
   }
 
-  const uuids = (request.filters ?? []).filter((filter) => filter.key === 'device.uuid').map((filter) => filter.value);
+  const uuids = (request.filters ?? [])
+    .filter((filter) => filter.key === 'device.uuid')
+    .map((filter) => filter.value);
   const perServer = considered
     .map((server) => candidatesOf(server).filter(({ gpu }) => uuids.length === 0 || uuids.includes(gpu.uuid)))
     .filter((candidates) => candidates.length > 0);
@@ -40,7 +42,9 @@ export function preparePlacement(servers: readonly ServerRow[], request: Allocat
 
   const largestServer = Math.max(...perServer.map((candidates) => candidates.length));
   if (request.gpus > largestServer) {
-    return refuse(`One server has at most ${countOf(largestServer, 'GPU')} to choose from. Ask for ${largestServer} or fewer.`);
+    return refuse(
+      `One server has at most ${countOf(largestServer, 'GPU')} to choose from. Ask for ${largestServer} or fewer.`,
+    );
   }
   const all = perServer.flat();
   const largest = Math.floor(Math.max(...all.map((candidate) => candidate.usableMib)));
@@ -89,7 +93,10 @@ function describeBusy(candidates: readonly Candidate[], request: AllocationReque
   const freest = Math.floor(Math.max(...candidates.map((candidate) => candidate.freeMib)));
   const whole = candidates.every((candidate) => neededMib(candidate, request) === null);
   const state = whole ? 'is held by nobody' : 'has that much left';
-  const found = free === 0 ? `No GPU here ${state} now.` : `Only ${countOf(free, 'GPU')} here ${state}, and not on one server.`;
+  const found =
+    free === 0
+      ? `No GPU here ${state} now.`
+      : `Only ${countOf(free, 'GPU')} here ${state}, and not on one server.`;
   return freest === 0
     ? `${found} Wait until something is given back.`
     : `${found} The freest GPU has ${formatMemory(freest)} (${freest} MiB) left: ask for that much memory, or wait.`;

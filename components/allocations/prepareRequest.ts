@@ -34,16 +34,21 @@ export type FormErrors = Partial<Record<'gpus' | 'memory', string>>;
 const MAX_GPUS = 1024;
 
 /** What to send for a form, or what is wrong with it, field by field. */
-export function prepareRequest(form: AllocationForm): { request: AllocationRequest | null; errors: FormErrors } {
+export function prepareRequest(form: AllocationForm): {
+  request: AllocationRequest | null;
+  errors: FormErrors;
+} {
   const errors: FormErrors = {};
   const gpus = wholeNumber(form.gpus);
   if (gpus === null || gpus < 1 || gpus > MAX_GPUS) errors.gpus = `A whole number from 1 to ${MAX_GPUS}.`;
 
   const memoryMib = form.memoryKind === 'mib' ? wholeNumber(form.memoryMib) : undefined;
-  if (memoryMib === null || (memoryMib !== undefined && memoryMib < 1)) errors.memory = 'A whole number of MiB, 1 or more.';
+  if (memoryMib === null || (memoryMib !== undefined && memoryMib < 1))
+    errors.memory = 'A whole number of MiB, 1 or more.';
 
   const percent = form.memoryKind === 'share' ? Number(form.sharePercent) : undefined;
-  const shareFits = percent === undefined || (form.sharePercent.trim() !== '' && percent > 0 && percent <= 100);
+  const shareFits =
+    percent === undefined || (form.sharePercent.trim() !== '' && percent > 0 && percent <= 100);
   if (!shareFits) errors.memory = 'A percentage above 0, up to 100.';
 
   if (gpus === null || memoryMib === null || Object.keys(errors).length > 0) return { request: null, errors };

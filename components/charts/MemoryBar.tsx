@@ -36,7 +36,10 @@ export function MemoryBar({ memory, className }: Readonly<{ memory: MemoryParts;
         role="img"
         tabIndex={0}
         aria-label={describe(memory)}
-        className={cn('flex h-2.5 w-full overflow-hidden rounded-[3px] bg-sunken ring-1 ring-line ring-inset', className)}
+        className={cn(
+          'flex h-2.5 w-full overflow-hidden rounded-[3px] bg-sunken ring-1 ring-line ring-inset',
+          className,
+        )}
       >
         {parts
           .filter((part) => part.key !== 'free' && part.mib > 0)

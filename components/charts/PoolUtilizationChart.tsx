@@ -28,7 +28,10 @@ export function PoolUtilizationChart({ data }: Readonly<{ data: PoolUtilization 
               colour: colours.get(band.id) ?? '',
               value: row.bands[band.id] ?? null,
             }));
-            const note = row.total === null ? undefined : `pool ${row.total.toFixed(0)} %, ${row.reporting} GPUs reported`;
+            const note =
+              row.total === null
+                ? undefined
+                : `pool ${row.total.toFixed(0)} %, ${row.reporting} GPUs reported`;
             return <ChartTooltip at={row.t} lines={lines} note={note} />;
           }}
         />
@@ -43,10 +46,9 @@ export function PoolUtilizationChart({ data }: Readonly<{ data: PoolUtilization 
             isAnimationActive={false}
             dot={false}
             activeDot={false}
-            stroke={colours.get(band.id)}
-            strokeWidth={1.5}
+            stroke="none"
             fill={colours.get(band.id)}
-            fillOpacity={0.22}
+            fillOpacity={0.6}
           />
         ))}
       </AreaChart>

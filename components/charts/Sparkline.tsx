@@ -15,7 +15,14 @@ export function Sparkline({ values, colour, label }: Readonly<Props>) {
       preserveAspectRatio="none"
       className="h-5.5 w-full"
     >
-      <line x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} stroke="var(--line)" vectorEffect="non-scaling-stroke" />
+      <line
+        x1="0"
+        x2={WIDTH}
+        y1={HEIGHT}
+        y2={HEIGHT}
+        stroke="var(--line)"
+        vectorEffect="non-scaling-stroke"
+      />
       <path
         d={prepareSparkline(values, WIDTH, HEIGHT)}
         fill="none"

@@ -49,7 +49,9 @@ export function preparePoolUtilization(
   }
 
   const rows = Array.from({ length: grid.count }, (_, step) => {
-    const known = bands.map((band) => band.gpus.map((gpu) => gpu[step] ?? null).filter((value) => value !== null));
+    const known = bands.map((band) =>
+      band.gpus.map((gpu) => gpu[step] ?? null).filter((value) => value !== null),
+    );
     const reporting = known.reduce((sum, values) => sum + values.length, 0);
     const shares = known.map((values) =>
       values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / reporting,

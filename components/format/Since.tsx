@@ -14,7 +14,8 @@ type Props = {
 export function Since({ from, to = null }: Readonly<Props>) {
   const now = useNow();
   if (now === 0) return <span>…</span>;
-  const title = to === null ? `since ${formatDateTime(from)}` : `${formatDateTime(from)} – ${formatDateTime(to)}`;
+  const title =
+    to === null ? `since ${formatDateTime(from)}` : `${formatDateTime(from)} – ${formatDateTime(to)}`;
   return <time title={title}>{formatDuration((to ?? now) - from)}</time>;
 }
 

@@ -10,7 +10,8 @@ export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / SECOND_MS));
   if (seconds < MINUTE_S) return `${seconds} s`;
   if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} m ${two(seconds % MINUTE_S)} s`;
-  if (seconds < DAY_S) return `${Math.floor(seconds / HOUR_S)} h ${two(Math.floor((seconds % HOUR_S) / MINUTE_S))} m`;
+  if (seconds < DAY_S)
+    return `${Math.floor(seconds / HOUR_S)} h ${two(Math.floor((seconds % HOUR_S) / MINUTE_S))} m`;
   return `${Math.floor(seconds / DAY_S)} d ${two(Math.floor((seconds % DAY_S) / HOUR_S))} h`;
 }
 

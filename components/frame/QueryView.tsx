@@ -18,7 +18,13 @@ export function QueryView<Data>({ query, label, children }: Readonly<Props<Data>
   if (query.error) {
     const { code, message, hint } = describeError(query.error);
     return (
-      <ErrorState className="m-3.5" message={message} hint={hint} detail={code} onRetry={() => void query.refetch()} />
+      <ErrorState
+        className="m-3.5"
+        message={message}
+        hint={hint}
+        detail={code}
+        onRetry={() => void query.refetch()}
+      />
     );
   }
   return <LoadingRows label={`Loading ${label}`} />;

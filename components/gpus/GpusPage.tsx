@@ -24,12 +24,20 @@ export function GpusPage() {
         <SearchBox label="Search GPUs" />
         <Panel
           title="GPUs"
-          aside={servers.data && countOf(servers.data.reduce((sum, server) => sum + server.gpus.length, 0), 'GPU')}
+          aside={
+            servers.data &&
+            countOf(
+              servers.data.reduce((sum, server) => sum + server.gpus.length, 0),
+              'GPU',
+            )
+          }
         >
           <QueryView query={servers} label="GPUs">
             {(rows) => {
               if (rows.length === 0) return <AddServer />;
-              const placed: PlacedGpu[] = rows.flatMap((server) => server.gpus.map((gpu) => ({ gpu, server })));
+              const placed: PlacedGpu[] = rows.flatMap((server) =>
+                server.gpus.map((gpu) => ({ gpu, server })),
+              );
               const found = placed.filter(({ gpu, server }) =>
                 matchesQuery(query, [
                   gpu.uuid,

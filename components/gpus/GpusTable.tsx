@@ -31,13 +31,16 @@ export function GpusTable({ rows, series, empty }: Readonly<Props>) {
       id: 'history',
       header: 'Last 5 minutes',
       className: 'w-32 min-w-20',
-      secondary: true,
-      cell: ({ gpu }) => <GpuSparkline uuid={gpu.uuid} series={series} colour={colours.get(gpu.uuid) ?? ''} />,
+      from: 'laptop',
+      cell: ({ gpu }) => (
+        <GpuSparkline uuid={gpu.uuid} series={series} colour={colours.get(gpu.uuid) ?? ''} />
+      ),
     },
     ...readings,
     {
       id: 'holders',
       header: 'Held by',
+      className: 'max-w-56 truncate',
       cell: ({ gpu }) => <Holders gpu={gpu} />,
     },
     {
@@ -60,7 +63,9 @@ export function GpusTable({ rows, series, empty }: Readonly<Props>) {
         ),
     },
   ];
-  return <DataTable label="GPUs" rows={rows} columns={columns} rowKey={(row) => row.gpu.uuid} empty={empty} />;
+  return (
+    <DataTable label="GPUs" rows={rows} columns={columns} rowKey={(row) => row.gpu.uuid} empty={empty} />
+  );
 }
 
 const identity: Column<PlacedGpu>[] = [
@@ -75,18 +80,28 @@ const identity: Column<PlacedGpu>[] = [
     ),
   },
   { id: 'index', header: 'GPU', align: 'right', cell: ({ gpu }) => gpu.index },
-  { id: 'name', header: 'Name', sortValue: ({ gpu }) => gpu.name, cell: ({ gpu }) => gpu.name },
+  {
+    id: 'name',
+    header: 'Name',
+    sortValue: ({ gpu }) => gpu.name,
+    cell: ({ gpu }) => <span title={gpu.uuid}>{gpu.name}</span>,
+  },
   {
     id: 'uuid',
     header: 'UUID',
-    secondary: true,
+    from: 'desktop',
     cell: ({ gpu }) => (
       <span className="font-mono text-xs text-muted" title={gpu.uuid}>
         {shortUuid(gpu.uuid)}
       </span>
     ),
   },
-  { id: 'health', header: 'Health', sortValue: ({ gpu }) => gpu.health, cell: ({ gpu }) => <GpuHealth health={gpu.health} /> },
+  {
+    id: 'health',
+    header: 'Health',
+    sortValue: ({ gpu }) => gpu.health,
+    cell: ({ gpu }) => <GpuHealth health={gpu.health} />,
+  },
 ];
 
 const memory: Column<PlacedGpu>[] = [
@@ -126,7 +141,7 @@ const readings: Column<PlacedGpu>[] = [
     id: 'power',
     header: 'Power',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     sortValue: ({ gpu }) => gpu.powerWatts,
     cell: ({ gpu }) => <Reading value={gpu.powerWatts} unit="W" name="power" />,
   },
@@ -134,14 +149,14 @@ const readings: Column<PlacedGpu>[] = [
     id: 'temperature',
     header: 'Temp.',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     sortValue: ({ gpu }) => gpu.temperatureCelsius,
     cell: ({ gpu }) => <Reading value={gpu.temperatureCelsius} unit="°C" name="temperature" />,
   },
 ];
 
 function Holders({ gpu }: Readonly<{ gpu: GpuRow }>) {
-  if (gpu.allocations.length === 0) return <span className="text-muted">free</span>;
+  if (gpu.allocations.length === 0) return <span className="text-muted">nobody</span>;
   return gpu.allocations.map((allocation, position) => (
     <span key={allocation.id}>
       {position > 0 && ', '}

@@ -11,7 +11,9 @@ const severities: Record<Finding['severity'], { tone: Tone; word: string; rank: 
 
 /** What is wrong comes first, each with what to do. */
 export function Findings({ report }: Readonly<{ report: HealthReport }>) {
-  const ordered = report.findings.toSorted((a, b) => severities[a.severity].rank - severities[b.severity].rank);
+  const ordered = report.findings.toSorted(
+    (a, b) => severities[a.severity].rank - severities[b.severity].rank,
+  );
   return (
     <ul>
       {ordered.map((finding) => (

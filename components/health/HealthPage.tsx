@@ -24,8 +24,8 @@ export function HealthPage() {
           </QueryView>
         </Panel>
         <p className="text-xs text-muted">
-          <code className="font-mono text-ink">bin/sluice health</code> on a client machine also checks the way from
-          there to the servers.
+          <code className="font-mono text-ink">bin/sluice health</code> on a client machine also checks the
+          way from there to the servers.
         </p>
       </PageBody>
     </>

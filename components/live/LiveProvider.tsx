@@ -33,7 +33,8 @@ export function LiveProvider({ children }: Readonly<{ children: ReactNode }>) {
     let retry: ReturnType<typeof setTimeout> | undefined;
     let subscription: { unsubscribe: () => void } | undefined;
 
-    const lost = () => setState((old) => (old.live || old.since === null ? { live: false, since: Date.now() } : old));
+    const lost = () =>
+      setState((old) => (old.live || old.since === null ? { live: false, since: Date.now() } : old));
     const connect = () => {
       subscription = client.events.stream.subscribe(
         { lastEventId: lastEventId.current },

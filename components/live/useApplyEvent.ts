@@ -32,7 +32,9 @@ export function useApplyEvent(): (event: LiveEvent) => void {
           break;
         }
         case 'servers':
-          cache.setQueryData(serversKey, (old) => (old ? mergeRows(old, event.servers, idOf, 'end') : undefined));
+          cache.setQueryData(serversKey, (old) =>
+            old ? mergeRows(old, event.servers, idOf, 'end') : undefined,
+          );
           break;
         case 'allocations':
           cache.setQueryData(allocationsKey, (old) =>
@@ -43,7 +45,9 @@ export function useApplyEvent(): (event: LiveEvent) => void {
           }
           break;
         case 'tasks':
-          cache.setQueryData(tasksKey, (old) => (old ? mergeRows(old, event.tasks, taskKey, 'front') : undefined));
+          cache.setQueryData(tasksKey, (old) =>
+            old ? mergeRows(old, event.tasks, taskKey, 'front') : undefined,
+          );
           break;
         case 'resync':
           // Events were missed: nothing in the cache can be trusted, history included.

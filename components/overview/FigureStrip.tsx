@@ -22,7 +22,10 @@ export function FigureStrip({ overview }: Readonly<{ overview: Overview }>) {
     <ul className="flex flex-wrap gap-y-1 rounded-lg border border-line bg-surface px-1.5 py-1.5 shadow-panel">
       {figures.map((figure) => (
         <li key={figure.name}>
-          <Link href={figure.href} className="flex items-baseline gap-1.5 rounded-md px-2.5 py-1 hover:bg-hover">
+          <Link
+            href={figure.href}
+            className="flex items-baseline gap-1.5 rounded-md px-2.5 py-1 hover:bg-hover"
+          >
             <span
               className={cn(
                 'text-lg font-semibold',

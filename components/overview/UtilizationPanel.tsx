@@ -20,10 +20,16 @@ export function UtilizationPanel({ servers }: Readonly<{ servers: readonly Serve
     <Panel
       title="Utilization of the pool, last 5 minutes"
       aside={<span data-testid="pool-utilization">{now}</span>}
-      bodyClassName="h-56 p-2"
+      className="min-h-66"
+      bodyClassName="relative"
     >
       <QueryView query={telemetry} label="utilization">
-        {() => (data ? <PoolUtilizationChart data={data} /> : <LoadingRows label="Loading utilization" />)}
+        {() => (
+          // Out of the flow, so that the chart takes the panel's height instead of giving it one.
+          <div className="absolute inset-2">
+            {data ? <PoolUtilizationChart data={data} /> : <LoadingRows label="Loading utilization" />}
+          </div>
+        )}
       </QueryView>
     </Panel>
   );

@@ -32,7 +32,8 @@ export function prepareOverview(
     granted: granted.length,
     grantedIdle: granted.filter(({ gpu }) => !busy.has(gpu.uuid)).length,
     free: gpus.filter(
-      ({ gpu, server }) => gpu.allocations.length === 0 && server.state === 'ready' && gpu.health !== 'unhealthy',
+      ({ gpu, server }) =>
+        gpu.allocations.length === 0 && server.state === 'ready' && gpu.health !== 'unhealthy',
     ).length,
     unhealthy: gpus.filter(({ gpu }) => gpu.health === 'unhealthy').length,
     servers: servers.length,

@@ -23,9 +23,13 @@ export function AddServer() {
     <EmptyState title="The pool has no servers yet">
       {create.data ? (
         <>
-          <p>Run this on the GPU server, in a copy of Sluice. The server appears here when it has connected.</p>
+          <p>
+            Run this on the GPU server, in a copy of Sluice. The server appears here when it has connected.
+          </p>
           <div className="text-left text-ink">
-            <CommandLine command={`SLUICE_URL=${origin} SLUICE_TOKEN=${create.data.token} bin/sluice agent`} />
+            <CommandLine
+              command={`SLUICE_URL=${origin} SLUICE_TOKEN=${create.data.token} bin/sluice agent`}
+            />
           </div>
           <p>The token is shown only now.</p>
         </>
@@ -36,7 +40,9 @@ export function AddServer() {
             <Button
               look="primary"
               disabled={create.isPending}
-              onClick={() => create.mutate({ name: `server added ${new Date().toISOString()}`, kind: 'agent' })}
+              onClick={() =>
+                create.mutate({ name: `server added ${new Date().toISOString()}`, kind: 'agent' })
+              }
             >
               Make a token for a server
             </Button>

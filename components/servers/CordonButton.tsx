@@ -16,7 +16,9 @@ export function CordonButton({ server }: Readonly<{ server: ServerRow }>) {
   if (!mayOperate(me?.role)) return null;
 
   const cordoned = server.state === 'cordoned';
-  const explanation = cordoned ? 'New allocations may use it again.' : 'No new allocations; what runs goes on.';
+  const explanation = cordoned
+    ? 'New allocations may use it again.'
+    : 'No new allocations; what runs goes on.';
   return (
     <>
       {cordon.error && (

@@ -31,7 +31,8 @@ export function GpuCard({ gpu, server, series, tasks }: Readonly<Props>) {
   const { data: me } = useMe();
   const memory = prepareMemory(gpu);
   const colours = assignColours(server.gpus.map((one) => one.uuid));
-  const offered = mayAllocate(me?.role) && server.state === 'ready' && gpu.health !== 'unhealthy' && memory.free > 0;
+  const offered =
+    mayAllocate(me?.role) && server.state === 'ready' && gpu.health !== 'unhealthy' && memory.free > 0;
   return (
     <section
       aria-label={`GPU ${gpu.index}`}

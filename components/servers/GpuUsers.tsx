@@ -20,7 +20,8 @@ export function GpuUsers({ gpu, tasks }: Readonly<{ gpu: GpuRow; tasks: readonly
         return (
           <li key={allocation.id}>
             <Link href={`/allocations/${allocation.id}`} className="hover:text-accent hover:underline">
-              {allocation.userEmail} · {allocation.memoryMib === null ? 'whole GPU' : formatMemory(allocation.memoryMib)}
+              {allocation.userEmail} ·{' '}
+              {allocation.memoryMib === null ? 'whole GPU' : formatMemory(allocation.memoryMib)}
             </Link>
             {programs.length === 0 && <span className="text-muted"> · no program runs</span>}
             {programs.map((task) => (

@@ -23,9 +23,15 @@ export function ServerFacts({ server }: Readonly<{ server: ServerRow }>) {
         <Fact name="GPUs">
           {names.length === 1 ? `${server.gpus.length} × ${names[0]}` : countOf(server.gpus.length, 'GPU')}
         </Fact>
-        <Fact name="Driver">{server.driverVersion ?? <NotAvailable reason="The agent has not told it yet." />}</Fact>
-        <Fact name="CUDA">{server.cudaVersion ?? <NotAvailable reason="The agent has not told it yet." />}</Fact>
-        <Fact name="Agent">{server.agentVersion ?? <NotAvailable reason="The agent has not told it yet." />}</Fact>
+        <Fact name="Driver">
+          {server.driverVersion ?? <NotAvailable reason="The agent has not told it yet." />}
+        </Fact>
+        <Fact name="CUDA">
+          {server.cudaVersion ?? <NotAvailable reason="The agent has not told it yet." />}
+        </Fact>
+        <Fact name="Agent">
+          {server.agentVersion ?? <NotAvailable reason="The agent has not told it yet." />}
+        </Fact>
         <Fact name="Data plane">{server.tls ? 'TLS 1.3' : 'not encrypted'}</Fact>
         <Fact name="Clock skew">{formatSkew(server.clockSkewMs)}</Fact>
         {!server.connected && server.lastSeenAt !== null && (

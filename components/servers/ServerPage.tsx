@@ -61,7 +61,13 @@ function ServerContent({ server }: Readonly<{ server: ServerRow }>) {
       <ServerFacts server={server} />
       <div className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,400px),1fr))] gap-4">
         {server.gpus.map((gpu) => (
-          <GpuCard key={gpu.uuid} gpu={gpu} server={server} series={telemetry.data?.series ?? []} tasks={running} />
+          <GpuCard
+            key={gpu.uuid}
+            gpu={gpu}
+            server={server}
+            series={telemetry.data?.series ?? []}
+            tasks={running}
+          />
         ))}
       </div>
       <Panel title="Utilization, last 5 minutes" bodyClassName="h-52 p-2">

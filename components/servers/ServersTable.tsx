@@ -36,8 +36,18 @@ const columns: Column<ServerRow>[] = [
       </span>
     ),
   },
-  { id: 'address', header: 'Address', cell: (row) => <span className="font-mono text-xs">{row.address}</span> },
-  { id: 'gpus', header: 'GPUs', align: 'right', sortValue: (row) => row.gpus.length, cell: (row) => row.gpus.length },
+  {
+    id: 'address',
+    header: 'Address',
+    cell: (row) => <span className="font-mono text-xs">{row.address}</span>,
+  },
+  {
+    id: 'gpus',
+    header: 'GPUs',
+    align: 'right',
+    sortValue: (row) => row.gpus.length,
+    cell: (row) => row.gpus.length,
+  },
   {
     id: 'memory',
     header: 'Memory',
@@ -49,39 +59,45 @@ const columns: Column<ServerRow>[] = [
     id: 'granted',
     header: 'Granted / total, GiB',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     cell: (row) => {
       const memory = memoryOf(row);
       return `${formatGib(memory.granted)} / ${formatGib(memory.total)}`;
     },
   },
-  { id: 'tasks', header: 'Tasks', align: 'right', sortValue: (row) => row.taskCount, cell: (row) => row.taskCount },
+  {
+    id: 'tasks',
+    header: 'Tasks',
+    align: 'right',
+    sortValue: (row) => row.taskCount,
+    cell: (row) => row.taskCount,
+  },
   {
     id: 'driver',
     header: 'Driver',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     cell: (row) => row.driverVersion ?? <NotAvailable reason={NOT_TOLD} />,
   },
   {
     id: 'cuda',
     header: 'CUDA',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     cell: (row) => row.cudaVersion ?? <NotAvailable reason={NOT_TOLD} />,
   },
   {
     id: 'agent',
     header: 'Agent',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     cell: (row) => row.agentVersion ?? <NotAvailable reason={NOT_TOLD} />,
   },
   {
     id: 'seen',
     header: 'Last seen',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     sortValue: (row) => row.lastSeenAt,
     cell: (row) => {
       if (row.connected) return 'now';

@@ -77,8 +77,8 @@ export function SignInPage({ next }: Readonly<{ next: string }>) {
           </Button>
         </form>
         <p className="mt-4 text-xs text-muted">
-          First time here? The first administrator is <strong className="text-ink">admin@sluice.local</strong>. The
-          password is on the machine that runs the server, in{' '}
+          First time here? The first administrator is <strong className="text-ink">admin@sluice.local</strong>
+          . The password is on the machine that runs the server, in{' '}
           <code className="font-mono text-ink">.sluice/admin-password</code>.
         </p>
       </div>

@@ -25,13 +25,20 @@ export function TasksPage() {
   const [query] = useUrlState('q', '');
   const [view, setView] = useUrlState('show', 'running');
   const finished = view === 'finished';
-  const found = (tasks.data ?? []).filter((row) => (row.endedAt !== null) === finished && matches(row, query));
+  const found = (tasks.data ?? []).filter(
+    (row) => (row.endedAt !== null) === finished && matches(row, query),
+  );
   return (
     <>
       <PageHeader title="Tasks" />
       <PageBody>
         <div className="flex flex-wrap items-center gap-3">
-          <Segmented label="Which tasks" value={finished ? 'finished' : 'running'} choices={views} onChange={setView} />
+          <Segmented
+            label="Which tasks"
+            value={finished ? 'finished' : 'running'}
+            choices={views}
+            onChange={setView}
+          />
           <SearchBox label="Search tasks" />
         </div>
         <Panel title={finished ? 'Finished tasks' : 'Running tasks'} aside={countOf(found.length, 'task')}>

@@ -2,12 +2,14 @@
 
 import Link from 'next/link';
 import type { ReactNode } from 'react';
-import { useServers } from '../data/usePool';
-import { formatCount, shortUuid } from '../format/formatCount';
+import { GpuPlaces } from '../allocations/GpuPlaces';
+import { useAllocations } from '../data/usePool';
+import { formatCount } from '../format/formatCount';
 import { formatBytes } from '../format/formatMemory';
 import { Since } from '../format/Since';
-import type { ServerRow, TaskRow } from '../trpc/types';
+import type { AllocationRow, TaskRow } from '../trpc/types';
 import { DataTable, type Column } from '../ui/DataTable';
+import { NotAvailable } from '../ui/NotAvailable';
 import { TaskEnd } from './TaskEnd';
 import { taskKey } from './taskKey';
 
@@ -15,12 +17,12 @@ type Props = { rows: readonly TaskRow[]; sortKey?: string; empty: ReactNode };
 
 /** Programs that use the pool, or did. */
 export function TasksTable({ rows, sortKey, empty }: Readonly<Props>) {
-  const { data: servers } = useServers();
+  const { data: allocations } = useAllocations();
   return (
     <DataTable
       label="Tasks"
       rows={rows}
-      columns={[...who, gpusColumn(servers ?? []), ...counters]}
+      columns={[...who, gpusColumn(allocations ?? []), ...counters]}
       rowKey={taskKey}
       sortKey={sortKey}
       empty={empty}
@@ -58,32 +60,17 @@ const who: Column<TaskRow>[] = [
   },
 ];
 
-/** GPUs by their place ("node1 GPU 0"): a bare index would mean nothing across servers. */
-function gpusColumn(servers: readonly ServerRow[]): Column<TaskRow> {
-  const placeOf = new Map(
-    servers.flatMap((server) =>
-      server.gpus.map((gpu) => [gpu.uuid, { server, label: `${server.hostname} GPU ${gpu.index}` }] as const),
-    ),
-  );
+/** A program sees the GPUs of its allocation. One whose allocation is no longer listed has none to name. */
+function gpusColumn(allocations: readonly AllocationRow[]): Column<TaskRow> {
+  const gpusOf = new Map(allocations.map((allocation) => [allocation.id, allocation.gpus]));
   return {
     id: 'gpus',
     header: 'GPUs',
-    cell: (row) =>
-      row.gpus.map(({ uuid }, position) => {
-        const place = placeOf.get(uuid);
-        return (
-          <span key={uuid} title={uuid}>
-            {position > 0 && ', '}
-            {place ? (
-              <Link href={`/servers/${place.server.id}`} className="hover:text-accent hover:underline">
-                {place.label}
-              </Link>
-            ) : (
-              shortUuid(uuid)
-            )}
-          </span>
-        );
-      }),
+    cell: (row) => {
+      const gpus = gpusOf.get(row.allocationId)?.filter((gpu) => gpu.serverId === row.serverId) ?? [];
+      if (gpus.length === 0) return <NotAvailable reason="Its allocation is too long ago." />;
+      return <GpuPlaces gpus={gpus} />;
+    },
   };
 }
 
@@ -99,7 +86,7 @@ const counters: Column<TaskRow>[] = [
     id: 'peak',
     header: 'Peak, MiB',
     align: 'right',
-    secondary: true,
+    from: 'desktop',
     sortValue: (row) => row.peakMib,
     cell: (row) => formatCount(row.peakMib),
   },
@@ -107,7 +94,7 @@ const counters: Column<TaskRow>[] = [
     id: 'launches',
     header: 'Launches',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     sortValue: (row) => row.launches,
     cell: (row) => formatCount(row.launches),
   },
@@ -115,7 +102,7 @@ const counters: Column<TaskRow>[] = [
     id: 'roundTrips',
     header: 'Round trips',
     align: 'right',
-    secondary: true,
+    from: 'laptop',
     sortValue: (row) => row.roundTrips,
     cell: (row) => formatCount(row.roundTrips),
   },
@@ -123,7 +110,7 @@ const counters: Column<TaskRow>[] = [
     id: 'in',
     header: 'To GPU',
     align: 'right',
-    secondary: true,
+    from: 'desktop',
     sortValue: (row) => row.bytesIn,
     cell: (row) => formatBytes(row.bytesIn),
   },
@@ -131,7 +118,7 @@ const counters: Column<TaskRow>[] = [
     id: 'out',
     header: 'From GPU',
     align: 'right',
-    secondary: true,
+    from: 'desktop',
     sortValue: (row) => row.bytesOut,
     cell: (row) => formatBytes(row.bytesOut),
   },

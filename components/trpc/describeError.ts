@@ -7,7 +7,8 @@ export type ErrorText = {
   hint: string | null;
 };
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
 
 /** Turns whatever a call threw into sentences for the screen. */

@@ -6,6 +6,8 @@ import { useUrlState } from '../data/useUrlState';
 import { cn } from './cn';
 import { sortRows, type SortValue } from './sortRows';
 
+const shownFrom = { laptop: 'hidden lg:table-cell', desktop: 'hidden 2xl:table-cell' } as const;
+
 export type Column<Row> = {
   id: string;
   header: string;
@@ -13,8 +15,8 @@ export type Column<Row> = {
   /** Makes the column sortable; null sorts last both ways. */
   sortValue?: (row: Row) => SortValue;
   align?: 'left' | 'right';
-  /** Hidden on narrow screens: what one can do without on a phone. */
-  secondary?: boolean;
+  /** The screen from which on it is shown; what one can do without gives way on smaller ones. */
+  from?: keyof typeof shownFrom;
   className?: string;
 };
 
@@ -29,7 +31,14 @@ type Props<Row> = {
 };
 
 /** Rows with sortable columns. The order is in the address ("?sort=-memory"). */
-export function DataTable<Row>({ label, rows, columns, rowKey, sortKey = 'sort', empty }: Readonly<Props<Row>>) {
+export function DataTable<Row>({
+  label,
+  rows,
+  columns,
+  rowKey,
+  sortKey = 'sort',
+  empty,
+}: Readonly<Props<Row>>) {
   const [sort, setSort] = useUrlState(sortKey, '');
   if (rows.length === 0) return empty;
 
@@ -57,7 +66,10 @@ export function DataTable<Row>({ label, rows, columns, rowKey, sortKey = 'sort',
           {ordered.map((row) => (
             <tr key={rowKey(row)} className="h-9 border-b border-line last:border-0 hover:bg-hover">
               {columns.map((column) => (
-                <td key={column.id} className={cn('py-1 whitespace-nowrap', cellStyle(column), column.className)}>
+                <td
+                  key={column.id}
+                  className={cn('py-1 whitespace-nowrap', cellStyle(column), column.className)}
+                >
                   {column.cell(row)}
                 </td>
               ))}
@@ -73,7 +85,7 @@ function cellStyle<Row>(column: Column<Row>): string {
   return cn(
     'px-2 first:pl-3.5 last:pr-3.5',
     column.align === 'right' ? 'text-right' : 'text-left',
-    column.secondary && 'hidden lg:table-cell',
+    column.from && shownFrom[column.from],
   );
 }
 
@@ -95,7 +107,11 @@ function HeaderCell<Row>({ column, order, onSort }: Readonly<HeaderProps<Row>>) 
   const next = order === 'ascending' ? `-${column.id}` : order === 'descending' ? '' : column.id;
   return (
     <th scope="col" aria-sort={order ?? 'none'} className={style}>
-      <button type="button" className="inline-flex items-center gap-1 hover:text-ink" onClick={() => onSort(next)}>
+      <button
+        type="button"
+        className="inline-flex items-center gap-1 hover:text-ink"
+        onClick={() => onSort(next)}
+      >
         {column.header}
         {order === 'ascending' && <ArrowUp aria-hidden className="size-3" />}
         {order === 'descending' && <ArrowDown aria-hidden className="size-3" />}

@@ -34,7 +34,11 @@ export function Field({ label, hint, error, className, children }: Readonly<Fiel
         {label}
       </Label.Root>
       {children({ id, 'aria-describedby': noteId, 'aria-invalid': Boolean(error) })}
-      <div id={noteId} className={cn('text-xs', error ? 'text-bad' : 'text-faint')} role={error ? 'alert' : undefined}>
+      <div
+        id={noteId}
+        className={cn('text-xs', error ? 'text-bad' : 'text-faint')}
+        role={error ? 'alert' : undefined}
+      >
         {error || hint}
       </div>
     </div>

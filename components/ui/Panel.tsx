@@ -16,15 +16,15 @@ export function Panel({ title, aside, className, bodyClassName, children }: Read
   return (
     <section
       aria-label={label}
-      className={cn('min-w-0 rounded-lg border border-line bg-surface shadow-panel', className)}
+      className={cn('flex min-w-0 flex-col rounded-lg border border-line bg-surface shadow-panel', className)}
     >
       {title !== undefined && (
-        <header className="flex h-10 items-center justify-between gap-3 border-b border-line px-3.5">
+        <header className="flex h-10 shrink-0 items-center justify-between gap-3 border-b border-line px-3.5">
           <h2 className="truncate text-sm font-semibold">{title}</h2>
           {aside && <div className="flex shrink-0 items-center gap-3 text-xs text-muted">{aside}</div>}
         </header>
       )}
-      <div className={bodyClassName}>{children}</div>
+      <div className={cn('min-h-0 flex-1', bodyClassName)}>{children}</div>
     </section>
   );
 }

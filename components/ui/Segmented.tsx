@@ -14,7 +14,11 @@ type Props<T extends string> = {
 export function Segmented<T extends string>({ label, value, choices, onChange }: Readonly<Props<T>>) {
   const name = useId();
   return (
-    <div role="radiogroup" aria-label={label} className="inline-flex rounded-md border border-line bg-sunken p-0.5">
+    <div
+      role="radiogroup"
+      aria-label={label}
+      className="inline-flex rounded-md border border-line bg-sunken p-0.5"
+    >
       {choices.map((choice) => (
         <label
           key={choice.value}

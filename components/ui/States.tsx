@@ -16,14 +16,23 @@ export function EmptyState({ title, children }: Readonly<{ title: string; childr
   );
 }
 
-type ErrorProps = { message: string; hint?: string | null; detail?: string | null; onRetry?: () => void; className?: string };
+type ErrorProps = {
+  message: string;
+  hint?: string | null;
+  detail?: string | null;
+  onRetry?: () => void;
+  className?: string;
+};
 
 /** What happened, what to do, and a detail to hand on. */
 export function ErrorState({ message, hint, detail, onRetry, className }: Readonly<ErrorProps>) {
   return (
     <div
       role="alert"
-      className={cn('flex items-start gap-3 rounded-lg border border-bad/40 bg-bad-soft px-3.5 py-3 text-sm', className)}
+      className={cn(
+        'flex items-start gap-3 rounded-lg border border-bad/40 bg-bad-soft px-3.5 py-3 text-sm',
+        className,
+      )}
     >
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
       <div className="min-w-0 flex-1">

@@ -18,11 +18,11 @@ type Props = { tone: Tone; children: ReactNode; className?: string };
 /** A state as shape and word, such as "● ready". */
 export function Status({ tone, children, className }: Readonly<Props>) {
   return (
-    <span className={cn('inline-flex items-center gap-1.5 whitespace-nowrap', className)}>
-      <span aria-hidden className={cn('text-[9px] leading-none', colours[tone])}>
+    <span className={cn('whitespace-nowrap', className)}>
+      <span aria-hidden className={cn('relative -top-px mr-1.5 text-[9px]', colours[tone])}>
         {shapes[tone]}
       </span>
-      <span>{children}</span>
+      {children}
     </span>
   );
 }
