@@ -66,7 +66,7 @@ export class Agent {
   start(): void {
     const { supervisor } = this.parts;
     supervisor.on('up', (control) => this.onWorkerUp(control));
-    supervisor.on('down', (reason) => this.onWorkerDown(reason));
+    supervisor.on('down', () => this.onWorkerDown());
     this.link.on('connected', () => this.onConnected());
     this.link.on('message', (message) => {
       if (message.type === 'grants') this.allocations.onGrants(message.grants);
@@ -110,26 +110,32 @@ export class Agent {
       );
     });
     this.allocations.onWorkerUp();
-    this.link.send({ type: 'health', worker: 'up', detail: null });
+    this.sendHealth();
     // Not before: the hello tells which sessions run here.
     this.link.start();
   }
 
-  private onWorkerDown(reason: string): void {
+  private onWorkerDown(): void {
     // Session processes without their listener are counted by nobody and would keep their memory.
     for (const session of this.sessions.all) killWorker(session.workerPid);
     for (const end of this.sessions.replaced([])) this.link.send(end);
-    this.link.send({ type: 'health', worker: 'down', detail: reason });
+    this.sendHealth();
     this.link.start();
   }
 
   private onConnected(): void {
-    const { problem } = this.parts.supervisor;
     this.parts.log.info({ url: this.parts.url, agentId: this.parts.agentId }, 'connected to the server');
-    if (problem !== null) this.link.send({ type: 'health', worker: 'down', detail: problem });
+    this.sendHealth();
     void this.telemetry.tick();
     if (!this.connectedBefore) this.parts.onFirstConnected();
     this.connectedBefore = true;
+  }
+
+  /** A worker whose driver does not work serves nobody. */
+  private sendHealth(): void {
+    const { control, problem } = this.parts.supervisor;
+    const detail = problem ?? control?.ready.driverError ?? null;
+    this.link.send({ type: 'health', worker: detail === null ? 'up' : 'down', detail });
   }
 
   private hello(localAddress: string): AgentToServer {

@@ -64,7 +64,7 @@ export class Allocations {
       this.onEnd({
         allocationId,
         version,
-        reason: 'the control plane no longer has this allocation',
+        reason: 'The control plane no longer has this allocation.',
         graceMs: 0,
       });
     }

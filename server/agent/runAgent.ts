@@ -1,7 +1,7 @@
 // `sluice agent`: puts the daemon together and runs it until it is told to stop.
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { getEnv, type Env } from '../env';
 import { SluiceError } from '../errors';
 import { createLog } from '../log';
@@ -46,6 +46,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       keyFile: certificate.keyFile,
       tls: env.tls,
       driver: driver.library,
+      cacheDir: join(dataDir, 'images'),
       environment: driver.environment,
     },
     dataDir,

@@ -25,6 +25,8 @@ export interface LinkOptions {
 const firstBackoffMs = 250;
 const maxBackoffMs = 15_000;
 const connectTimeoutMs = 10_000;
+// A server that is busy, or stopped in a debugger, is not taken for one that is gone.
+const minSilenceMs = 10_000;
 const maxMessageBytes = 16 * 1024 * 1024;
 
 export class ServerLink extends EventEmitter<Events> {
@@ -118,12 +120,12 @@ export class ServerLink extends EventEmitter<Events> {
     return null;
   }
 
-  /** A cable that is pulled closes nothing: without a word for 2.5 heartbeats the connection is given up. */
+  /** A cable that is pulled closes nothing: after a long silence the connection is given up. */
   private watch(heartbeatMs: number): void {
     if (this.watchdog !== null) clearInterval(this.watchdog);
     this.heard = Date.now();
     this.watchdog = setInterval(() => {
-      if (Date.now() - this.heard > heartbeatMs * 2.5) this.socket?.terminate();
+      if (Date.now() - this.heard > Math.max(heartbeatMs * 2.5, minSilenceMs)) this.socket?.terminate();
       else this.socket?.ping();
     }, heartbeatMs);
   }

@@ -44,6 +44,8 @@ const ready = z.object({
   protocol: z.unknown(),
   driver: z.string(),
   driverVersion: z.number().nullable().default(null),
+  /** Why the driver cannot be used; null when it can. */
+  driverError: z.string().nullable().default(null),
   grants: z.array(z.string()),
   sessions: z.array(workerSession),
 });

@@ -74,7 +74,10 @@ export class WorkerControl extends EventEmitter<Events> {
         reject(new WorkerGoneError('the worker closed its control socket'));
         control?.onClosed();
       });
-      createInterface({ input: socket, crlfDelay: Infinity }).on('line', (line) => {
+      const lines = createInterface({ input: socket, crlfDelay: Infinity });
+      // It repeats the socket's error, which is handled above.
+      lines.on('error', () => undefined);
+      lines.on('line', (line) => {
         if (control !== null) return control.onLine(line);
         const first = parseLine(line);
         if (typeof first === 'string' || first.type !== 'ready') {

@@ -24,6 +24,8 @@ export interface WorkerSettings {
   readonly certificateFile: string;
   readonly keyFile: string;
   readonly tls: boolean;
+  /** Folder for program images by content. */
+  readonly cacheDir: string;
   /** libcuda.so.1 that sessions load. */
   readonly driver: string;
   /** Variables for the driver, such as SLUICE_SOFTGPU. */
@@ -120,7 +122,8 @@ export function killWorker(pid: number): void {
 }
 
 function workerArguments(settings: WorkerSettings, socket: string): string[] {
-  const base = ['--listen', settings.listen, '--control', socket, '--driver', settings.driver];
+  const { listen, driver, cacheDir } = settings;
+  const base = ['--listen', listen, '--control', socket, '--driver', driver, '--cache', cacheDir];
   return settings.tls
     ? [...base, '--cert', settings.certificateFile, '--key', settings.keyFile]
     : [...base, '--tls', 'off'];

@@ -1,5 +1,6 @@
 // The program under test, bundled once per test process from the sources as they are now.
 import { build } from 'esbuild';
+import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,6 +21,7 @@ export function bundleForTests(): Promise<Bundles> {
 
 async function bundle(): Promise<Bundles> {
   const folder = join(projectRoot, '.build', `tests-${process.pid}`);
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   await build({
     absWorkingDir: projectRoot,
     entryPoints: { server: 'server/main.ts', sluice: 'server/cli/main.ts' },

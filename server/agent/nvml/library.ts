@@ -49,7 +49,7 @@ export class Nvml {
     try {
       library = koffi.load(path);
     } catch (error) {
-      throw new NvmlError(error instanceof Error ? error.message : `${path} cannot be loaded`);
+      throw new NvmlError(`${path}: ${error instanceof Error ? error.message : 'it cannot be loaded'}`);
     }
     const nvml = new Nvml(library);
     const status = nvml.call('nvmlInit_v2', 'int nvmlInit_v2()');

@@ -21,16 +21,25 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+export interface SamplerSettings {
+  /** The program whose hidden command calls NVML: this same one, so that it works from sources and from the bundle alike. */
+  readonly program: string;
+  readonly sampleTimeoutMs: number;
+}
+
 // Loading a driver on a host with many GPUs without persistence mode takes seconds.
 const inventoryTimeoutMs = 30_000;
-const sampleTimeoutMs = 5_000;
+const defaults: SamplerSettings = { program: process.argv[1] ?? '', sampleTimeoutMs: 5_000 };
 
 export class Sampler {
   private child: ChildProcess | null = null;
   private nextId = 1;
   private readonly waiting = new Map<number, Waiting>();
 
-  constructor(private readonly source: SamplerSource) {}
+  constructor(
+    private readonly source: SamplerSource,
+    private readonly settings: SamplerSettings = defaults,
+  ) {}
 
   /** The host's GPUs. Rejects when NVML cannot be loaded, finds no driver, or hangs. */
   async inventory(): Promise<Inventory> {
@@ -41,7 +50,7 @@ export class Sampler {
 
   /** One sample of every GPU, taken now. Rejects like inventory(). */
   async samples(): Promise<GpuSample[]> {
-    const answer = await this.ask('samples', sampleTimeoutMs);
+    const answer = await this.ask('samples', this.settings.sampleTimeoutMs);
     if ('samples' in answer) return answer.samples;
     throw new Error('error' in answer ? answer.error : 'NVML answered something else');
   }
@@ -76,8 +85,7 @@ export class Sampler {
 
   private launch(): ChildProcess {
     const { library, software, environment } = this.source;
-    // The same program as this one, so that it works from sources and from the bundle alike.
-    const child = fork(process.argv[1] ?? '', [samplerCommand, library, software ? 'software' : 'hardware'], {
+    const child = fork(this.settings.program, [samplerCommand, library, software ? 'software' : 'hardware'], {
       execArgv: process.execArgv,
       env: childEnvironment({ ...environment, LD_LIBRARY_PATH: null }),
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
