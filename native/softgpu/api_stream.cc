@@ -1,0 +1,249 @@
+// Streams, and functions of the host in them.
+#include <algorithm>
+
+#include "softgpu/api.h"
+#include "softgpu/context.h"
+#include "softgpu/stream.h"
+
+namespace sluice::softgpu {
+namespace {
+
+constexpr int kLowestPriority = 0;
+constexpr int kHighestPriority = -5;
+
+CUresult find_stream(CUstream handle, std::shared_ptr<Stream>* out) {
+  if (const auto* own = lookup<Stream>(handle); own != nullptr)
+    return own->context->resolve_stream(handle, out);
+  Context* context;
+  SLUICE_TRY(current_context(&context));
+  return context->resolve_stream(handle, out);
+}
+
+CUresult create(CUstream* out, unsigned flags, int priority) {
+  if (out == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+  Context* context;
+  SLUICE_TRY(healthy_context(&context));
+  return context->create_stream(flags, std::clamp(priority, kHighestPriority, kLowestPriority), out);
+}
+
+CUresult query(CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  SLUICE_TRY(find_stream(handle, &stream));
+  SLUICE_TRY(stream->context->error());
+  return stream->context->is_done(*stream) ? stream->context->error() : CUDA_ERROR_NOT_READY;
+}
+
+class NoOperation : public Operation {
+ public:
+  CUresult run(Stream&) override { return CUDA_SUCCESS; }
+};
+
+CUresult synchronize(CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  SLUICE_TRY(find_stream(handle, &stream));
+  if (stream->context->is_done(*stream)) return stream->context->error();
+  if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+    // Includes what the default stream waits for.
+    NoOperation turn;
+    return stream->context->submit_and_wait(*stream, turn);
+  }
+  stream->synchronize();
+  return stream->context->error();
+}
+
+// cuLaunchHostFunc: not called when the context has failed.
+class HostFunction : public Operation {
+ public:
+  HostFunction(CUhostFn function, void* data) : function_(function), data_(data) {}
+  CUresult run(Stream&) override {
+    function_(data_);
+    return CUDA_SUCCESS;
+  }
+
+ private:
+  const CUhostFn function_;
+  void* const data_;
+};
+
+// cuStreamAddCallback: always called, and told how it stands.
+class Callback : public Operation {
+ public:
+  Callback(CUstreamCallback function, CUstream stream, void* data)
+      : function_(function), stream_(stream), data_(data) {}
+  CUresult run(Stream&) override {
+    function_(stream_, CUDA_SUCCESS, data_);
+    return CUDA_SUCCESS;
+  }
+  void skip(Stream&, CUresult error) override { function_(stream_, error, data_); }
+
+ private:
+  const CUstreamCallback function_;
+  const CUstream stream_;
+  void* const data_;
+};
+
+CUresult submit(CUstream handle, std::unique_ptr<Operation> operation) {
+  std::shared_ptr<Stream> stream;
+  SLUICE_TRY(find_stream(handle, &stream));
+  SLUICE_TRY(stream->context->error());
+  stream->context->submit(*stream, std::move(operation));
+  return CUDA_SUCCESS;
+}
+
+template <typename T, typename Value>
+CUresult describe(CUstream handle, T* out, Value&& value) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Stream> stream;
+  SLUICE_TRY(find_stream(handle, &stream));
+  *out = value(*stream);
+  return CUDA_SUCCESS;
+}
+
+// No stream of this driver is ever being captured.
+CUresult capture_status(CUstream handle, CUstreamCaptureStatus* status) {
+  return describe(handle, status, [](Stream&) { return CU_STREAM_CAPTURE_STATUS_NONE; });
+}
+
+// Attributes that only hint are accepted; the priority is the one that says something about the stream.
+constexpr int kAttributePriority = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+
+CUresult get_attribute(CUstream handle, int attribute, CUlaunchAttributeValue* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Stream> stream;
+  SLUICE_TRY(find_stream(handle, &stream));
+  *value = {};
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return CUDA_SUCCESS;
+    case kAttributePriority:
+      value->priority = stream->priority;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult set_attribute(CUstream handle, int attribute, const CUlaunchAttributeValue* value) {
+  CUlaunchAttributeValue before;
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return get_attribute(handle, attribute, &before);
+}
+
+}  // namespace
+}  // namespace sluice::softgpu
+
+using namespace sluice::softgpu;
+
+SLUICE_API cuStreamCreate(CUstream* out, unsigned flags) {
+  return api([&] { return create(out, flags, kLowestPriority); });
+}
+SLUICE_API cuStreamCreateWithPriority(CUstream* out, unsigned flags, int priority) {
+  return api([&] { return create(out, flags, priority); });
+}
+SLUICE_API cuStreamDestroy_v2(CUstream handle) {
+  return api([&]() -> CUresult {
+    auto* stream = lookup<Stream>(handle);
+    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const std::shared_ptr<Stream> kept = stream->shared_from_this();
+    kept->context->destroy_stream(*kept);
+    return CUDA_SUCCESS;
+  });
+}
+
+SLUICE_API_PAIR(cuStreamQuery, _ptsz, (CUstream stream), return query(pick(stream));)
+SLUICE_API_PAIR(cuStreamSynchronize, _ptsz, (CUstream stream), return synchronize(pick(stream));)
+SLUICE_API_PAIR(cuStreamGetPriority, _ptsz, (CUstream stream, int* out),
+                return describe(pick(stream), out, [](Stream& s) { return s.priority; });)
+SLUICE_API_PAIR(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned* out),
+                return describe(pick(stream), out, [](Stream& s) { return s.flags; });)
+SLUICE_API_PAIR(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long* out),
+                return describe(pick(stream), out, [](Stream& s) { return s.id; });)
+SLUICE_API_PAIR(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext* out),
+                return describe(pick(stream), out, [](Stream& s) { return s.context->handle(); });)
+SLUICE_API_PAIR(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext* out, CUgreenCtx* green),
+                if (green != nullptr) * green = nullptr;
+                return describe(pick(stream), out, [](Stream& s) { return s.context->handle(); });)
+SLUICE_API_PAIR(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice* out),
+                return describe(pick(stream), out, [](Stream& s) { return s.context->device.index; });)
+
+SLUICE_API_PAIR(cuStreamAddCallback, _ptsz,
+                (CUstream stream, CUstreamCallback function, void* data, unsigned flags),
+                if (function == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+                return submit(pick(stream), std::make_unique<Callback>(function, stream, data));)
+SLUICE_API_PAIR(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data),
+                if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+                return submit(pick(stream), std::make_unique<HostFunction>(function, data));)
+
+SLUICE_API_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr address, size_t, unsigned),
+                std::shared_ptr<Stream> queue;
+                SLUICE_TRY(find_stream(pick(stream), &queue));
+                const auto found = memory_registry().find(address);
+                return found && found->kind == MemoryKind::kManaged ? CUDA_SUCCESS
+                                                                    : CUDA_ERROR_INVALID_VALUE;)
+
+SLUICE_API_PAIR(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* status),
+                return capture_status(pick(stream), status);)
+SLUICE_API_PAIR(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus* status, uint64_t*),
+                return capture_status(pick(stream), status);)
+SLUICE_API_PAIR(cuStreamGetCaptureInfo_v2, _ptsz,
+                (CUstream stream, CUstreamCaptureStatus* status, uint64_t*, CUgraph*, const CUgraphNode**,
+                 size_t*),
+                return capture_status(pick(stream), status);)
+SLUICE_API_PAIR(cuStreamGetCaptureInfo_v3, _ptsz,
+                (CUstream stream, CUstreamCaptureStatus* status, uint64_t*, CUgraph*, const CUgraphNode**,
+                 const void**, size_t*),
+                return capture_status(pick(stream), status);)
+
+SLUICE_API cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return api([&]() -> CUresult {
+    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    std::swap(*mode, current);
+    return CUDA_SUCCESS;
+  });
+}
+
+SLUICE_API_PAIR(cuStreamGetAttribute, _ptsz, (CUstream stream, int attribute, CUlaunchAttributeValue* value),
+                return get_attribute(pick(stream), attribute, value);)
+SLUICE_API_PAIR(cuStreamSetAttribute, _ptsz,
+                (CUstream stream, int attribute, const CUlaunchAttributeValue* value),
+                return set_attribute(pick(stream), attribute, value);)
+SLUICE_API_PAIR(cuStreamCopyAttributes, _ptsz, (CUstream to, CUstream from), std::shared_ptr<Stream> stream;
+                SLUICE_TRY(find_stream(pick(to), &stream)); return find_stream(pick(from), &stream);)
+
+namespace sluice::softgpu {
+
+std::span<const Entry> stream_entries() {
+  static const Entry entries[] = {
+      SLUICE_ENTRY("cuStreamCreate", 2000, cuStreamCreate),
+      SLUICE_ENTRY("cuStreamCreateWithPriority", 5050, cuStreamCreateWithPriority),
+      SLUICE_ENTRY("cuStreamDestroy", 4000, cuStreamDestroy_v2),
+      SLUICE_ENTRY_PAIR("cuStreamQuery", 2000, cuStreamQuery, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamSynchronize", 2000, cuStreamSynchronize, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetPriority", 5050, cuStreamGetPriority, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetFlags", 5050, cuStreamGetFlags, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetId", 12000, cuStreamGetId, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetCtx", 9020, cuStreamGetCtx, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetCtx", 12050, cuStreamGetCtx_v2, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetDevice", 12080, cuStreamGetDevice, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamAddCallback", 5000, cuStreamAddCallback, _ptsz),
+      SLUICE_ENTRY_PAIR("cuLaunchHostFunc", 10000, cuLaunchHostFunc, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamAttachMemAsync", 6000, cuStreamAttachMemAsync, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamIsCapturing", 10000, cuStreamIsCapturing, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 10010, cuStreamGetCaptureInfo, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 11030, cuStreamGetCaptureInfo_v2, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 12030, cuStreamGetCaptureInfo_v3, _ptsz),
+      SLUICE_ENTRY("cuThreadExchangeStreamCaptureMode", 10010, cuThreadExchangeStreamCaptureMode),
+      SLUICE_ENTRY_PAIR("cuStreamGetAttribute", 11000, cuStreamGetAttribute, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamSetAttribute", 11000, cuStreamSetAttribute, _ptsz),
+      SLUICE_ENTRY_PAIR("cuStreamCopyAttributes", 11000, cuStreamCopyAttributes, _ptsz),
+  };
+  return entries;
+}
+
+}  // namespace sluice::softgpu

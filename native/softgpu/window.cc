@@ -1,0 +1,117 @@
+#include "softgpu/window.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace sluice::softgpu {
+namespace {
+
+constexpr uint64_t kChunk = uint64_t{2} << 20;  // access is opened and closed in these steps
+constexpr uint64_t kLarge = uint64_t{1} << 20;  // from here on, ranges begin at a chunk
+
+void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+std::string Window::reserve() {
+  const std::lock_guard lock(mutex_);
+  if (reserved_) return {};
+  void* got = mmap(pointer(begin_), kWindowBytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got != pointer(begin_)) {
+    const std::string reason = got == MAP_FAILED ? std::strerror(errno) : "the range is in use";
+    if (got != MAP_FAILED) munmap(got, kWindowBytes);
+    return "The software GPU cannot reserve its address range: " + reason +
+           ". It needs 2 TiB of address space per device; see ulimit -v.";
+  }
+  madvise(got, kWindowBytes, MADV_DONTDUMP);
+  allocations_in_chunk_.resize(kWindowBytes / kChunk);
+  add_free(begin_, kWindowBytes);
+  reserved_ = true;
+  return {};
+}
+
+void Window::add_free(uint64_t address, uint64_t bytes) {
+  auto next = free_.lower_bound(address);
+  if (next != free_.end() && address + bytes == next->first) {
+    bytes += next->second;
+    remove_free(next++);
+  }
+  if (next != free_.begin()) {
+    const auto previous = std::prev(next);
+    if (previous->first + previous->second == address) {
+      address = previous->first;
+      bytes += previous->second;
+      remove_free(previous);
+    }
+  }
+  free_.emplace(address, bytes);
+  free_by_size_.emplace(bytes, address);
+}
+
+void Window::remove_free(std::map<uint64_t, uint64_t>::iterator at) {
+  free_by_size_.erase({at->second, at->first});
+  free_.erase(at);
+}
+
+uint64_t Window::allocate(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t alignment = bytes >= kLarge ? kChunk : kAllocationGranularity;
+  for (auto candidate = free_by_size_.lower_bound({bytes, 0}); candidate != free_by_size_.end();
+       ++candidate) {
+    const auto [free_bytes, free_address] = *candidate;
+    const uint64_t address = round_up(free_address, alignment);
+    const uint64_t skipped = address - free_address;
+    if (skipped > free_bytes || free_bytes - skipped < bytes) continue;
+    if (!open_chunks(address, bytes)) return 0;
+    remove_free(free_.find(free_address));
+    if (skipped > 0) add_free(free_address, skipped);
+    if (const uint64_t rest = free_bytes - skipped - bytes; rest > 0) add_free(address + bytes, rest);
+    return address;
+  }
+  return 0;
+}
+
+void Window::release(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  close_chunks(address, bytes);
+  add_free(address, bytes);
+}
+
+bool Window::open_chunks(uint64_t address, uint64_t bytes) {
+  const uint64_t first = (address - begin_) / kChunk;
+  const uint64_t last = (address + bytes - 1 - begin_) / kChunk;
+  // Only the chunks at the ends can be shared with other allocations; one call opens the whole range.
+  bool any_closed = false;
+  for (uint64_t chunk = first; chunk <= last && !any_closed; ++chunk)
+    any_closed = allocations_in_chunk_[chunk] == 0;
+  if (any_closed &&
+      mprotect(pointer(begin_ + first * kChunk), (last - first + 1) * kChunk, PROT_READ | PROT_WRITE) != 0) {
+    return false;
+  }
+  for (uint64_t chunk = first; chunk <= last; ++chunk) ++allocations_in_chunk_[chunk];
+  return true;
+}
+
+void Window::close_chunks(uint64_t address, uint64_t bytes) {
+  const uint64_t first = (address - begin_) / kChunk;
+  const uint64_t last = (address + bytes - 1 - begin_) / kChunk;
+  uint64_t run = first;  // start of the chunks in a row that nobody uses any more
+  const auto close_run = [&](uint64_t end) {
+    if (end == run) return;
+    // A fresh mapping gives the pages back and takes the access away in one call.
+    mmap(pointer(begin_ + run * kChunk), (end - run) * kChunk, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  };
+  for (uint64_t chunk = first; chunk <= last; ++chunk) {
+    if (--allocations_in_chunk_[chunk] > 0) {
+      close_run(chunk);
+      run = chunk + 1;
+    }
+  }
+  close_run(last + 1);
+}
+
+}  // namespace sluice::softgpu
