@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import Link from 'next/link';
+import { useState } from 'react';
 import { useTasks } from '../data/usePool';
 import { countOf } from '../format/formatCount';
 import { PageBody } from '../frame/PageBody';
@@ -18,11 +19,13 @@ import { canBeEnded } from './isHolding';
 import { ReleaseButton } from './ReleaseButton';
 import { ReleaseProgress } from './ReleaseProgress';
 import { RevokeButton } from './RevokeButton';
+import { RevokeDialog } from './RevokeDialog';
 
 /** One allocation: the command that uses it, what it holds, what runs under it. */
 export function AllocationPage({ id }: Readonly<{ id: string }>) {
   const query = useQuery(useTRPC().allocations.get.queryOptions({ id }));
   const allocation = query.data;
+  const [revoking, setRevoking] = useState(false);
   return (
     <>
       <PageHeader
@@ -39,7 +42,7 @@ export function AllocationPage({ id }: Readonly<{ id: string }>) {
           allocation && (
             <>
               <ReleaseButton allocation={allocation} />
-              <RevokeButton allocation={allocation} />
+              <RevokeButton allocation={allocation} onRevoke={() => setRevoking(true)} />
             </>
           )
         }
@@ -49,6 +52,7 @@ export function AllocationPage({ id }: Readonly<{ id: string }>) {
           {(row) => <AllocationContent allocation={row} />}
         </QueryView>
       </PageBody>
+      {revoking && allocation && <RevokeDialog allocation={allocation} onClose={() => setRevoking(false)} />}
     </>
   );
 }

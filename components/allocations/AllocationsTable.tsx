@@ -1,7 +1,8 @@
 'use client';
 
 import Link from 'next/link';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
+import { useAllocations } from '../data/usePool';
 import { formatMemory } from '../format/formatMemory';
 import { Left, Since } from '../format/Since';
 import type { AllocationRow } from '../trpc/types';
@@ -10,20 +11,28 @@ import { AllocationStatus } from './AllocationStatus';
 import { GpuPlaces } from './GpuPlaces';
 import { isHolding } from './isHolding';
 import { RevokeButton } from './RevokeButton';
+import { RevokeDialog } from './RevokeDialog';
 
 type Props = { rows: readonly AllocationRow[]; sortKey?: string; empty: ReactNode };
 
 /** Who holds what, and is it used? */
 export function AllocationsTable({ rows, sortKey, empty }: Readonly<Props>) {
+  const { data: all } = useAllocations();
+  const [revokingId, setRevokingId] = useState<string | null>(null);
+  // Looked up among all: a revoked row leaves the table while its dialog still shows what became of it.
+  const revoking = all?.find((row) => row.id === revokingId);
   return (
-    <DataTable
-      label="Allocations"
-      rows={rows}
-      columns={columns}
-      rowKey={(row) => row.id}
-      sortKey={sortKey}
-      empty={empty}
-    />
+    <>
+      <DataTable
+        label="Allocations"
+        rows={rows}
+        columns={[...columns, actions(setRevokingId)]}
+        rowKey={(row) => row.id}
+        sortKey={sortKey}
+        empty={empty}
+      />
+      {revoking && <RevokeDialog allocation={revoking} onClose={() => setRevokingId(null)} />}
+    </>
   );
 }
 
@@ -88,10 +97,13 @@ const columns: Column<AllocationRow>[] = [
     cell: (row) =>
       isHolding(row) ? <Left at={row.leaseExpiresAt} /> : <span className="text-faint">over</span>,
   },
-  {
+];
+
+function actions(onRevoke: (id: string) => void): Column<AllocationRow> {
+  return {
     id: 'actions',
     header: '',
     align: 'right',
-    cell: (row) => <RevokeButton allocation={row} size="small" />,
-  },
-];
+    cell: (row) => <RevokeButton allocation={row} size="small" onRevoke={() => onRevoke(row.id)} />,
+  };
+}
