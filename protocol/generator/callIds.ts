@@ -11,7 +11,7 @@ export function callIds(spec: readonly Row[], ids: ReadonlyMap<string, number>):
 
 #include <cstdint>
 
-namespace sluice {
+namespace sluice::generated {
 
 // Calls that have frames on the wire. Ids are stable: protocol/ids.txt.
 enum class CallId : std::uint16_t {
@@ -27,12 +27,12 @@ const char* call_name(std::uint16_t id);
 // Whether the answer to the call may carry an error that an earlier asynchronous call caused.
 bool may_report_earlier_error(CallId id);
 
-}  // namespace sluice
+}  // namespace sluice::generated
 `;
   const reporting = wire.filter((row) => row.reports);
   const source = `#include "generated/call_ids.h"
 
-namespace sluice {
+namespace sluice::generated {
 namespace {
 
 constexpr const char* kNames[] = {
@@ -53,7 +53,7 @@ ${reporting.map((row) => `    case CallId::${row.symbol}:`).join('\n')}
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::generated
 `;
   return [
     { path: 'native/generated/call_ids.h', text: header },

@@ -88,6 +88,8 @@ export function clientStubs(spec: readonly Row[]): GeneratedFile[] {
 
 namespace sluice::client::calls {
 
+using generated::CallId;
+
 ${regular.map(stub).join('\n\n')}
 
 }  // namespace sluice::client::calls

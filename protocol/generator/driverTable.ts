@@ -11,7 +11,7 @@ export function driverTable(spec: readonly Row[]): GeneratedFile[] {
 
 #include "common/cuda_types.h"
 
-namespace sluice {
+namespace sluice::generated {
 
 // The driver that a worker calls. A function that the driver does not export is null.
 struct DriverTable {
@@ -23,13 +23,13 @@ ${needed.map((row) => `  CUresult (*${row.symbol})(${parameterList(row.parameter
 // library cannot be loaded or lacks a function without which no program can run.
 bool load_driver(const char* path, DriverTable* table, std::string* error);
 
-}  // namespace sluice
+}  // namespace sluice::generated
 `;
   const source = `#include "generated/driver_table.h"
 
 #include <dlfcn.h>
 
-namespace sluice {
+namespace sluice::generated {
 namespace {
 
 template <typename Function>
@@ -56,7 +56,7 @@ ${needed.map((row) => `  find(library, "${row.symbol}", &table->${row.symbol});`
   return true;
 }
 
-}  // namespace sluice
+}  // namespace sluice::generated
 `;
   return [
     { path: 'native/generated/driver_table.h', text: header },

@@ -72,6 +72,9 @@ void dispatch(Session& session, Request& request);
 #include "worker/calls/session.h"
 
 namespace sluice::worker {
+
+using generated::CallId;
+
 namespace calls {
 
 ${wire.filter(isRegularInWorker).map(body).join('\n\n')}

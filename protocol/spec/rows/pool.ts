@@ -3,7 +3,7 @@ import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
 import { POOLS13 } from '../reasons.js';
 
 export const pool = rows('pool', [
-  sync('cuMemAllocAsync', 11020, 'dptr: out deviceptr, bytesize: size, hStream: stream', { perThread: 'ptsz', client: 'the range is remembered: copies find their direction by it', worker: 'kept within the granted memory' }),
+  local('cuMemAllocAsync', 11020, 'dptr: out deviceptr, bytesize: size, hStream: stream', { perThread: 'ptsz' }),
   sync('cuMemAllocFromPoolAsync', 11020, 'dptr: out deviceptr, bytesize: size, pool: pool, hStream: stream', { perThread: 'ptsz', client: 'the range is remembered: copies find their direction by it', worker: 'kept within the granted memory' }),
   asyncCall('cuMemFreeAsync', 11020, 'dptr: deviceptr, hStream: stream', { perThread: 'ptsz', client: 'checked against the remembered ranges, so that a wrong address is refused at once', worker: 'the bytes go back to the grant' }),
   asyncCall('cuMemPoolCreate', 11020, 'pool: new pool, poolProps: in CUmemPoolProps', { client: 'properties are checked: memory that another process could share is refused', worker: 'the location is one of the granted devices' }),

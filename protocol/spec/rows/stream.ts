@@ -12,7 +12,7 @@ export const stream = rows('stream', [
   local('cuStreamGetId', 12000, 'hStream: stream, streamId: out u64', { perThread: 'ptsz' }),
   local('cuStreamGetCtx', 9020, 'hStream: stream, pctx: out context', { perThread: 'ptsz' }),
   local('cuStreamGetDevice', 12080, 'hStream: stream, device: out device', { perThread: 'ptsz' }),
-  asyncCall('cuStreamWaitEvent', 3020, 'hStream: stream, hEvent: event, Flags: uint', { perThread: 'ptsz' }),
+  asyncCall('cuStreamWaitEvent', 3020, 'hStream: stream, hEvent: event, Flags: uint', { perThread: 'ptsz', client: 'remembers which host tasks come before' }),
   sync('cuStreamQuery', 2000, 'hStream: stream', { perThread: 'ptsz', reports: true }),
   sync('cuStreamSynchronize', 2000, 'hStream: stream', { perThread: 'ptsz', worker: 'waits, so that it must not hold up the calls of other threads', reports: true }),
   local('cuStreamIsCapturing', 10000, 'hStream: stream, captureStatus: out CUstreamCaptureStatus', { perThread: 'ptsz' }),

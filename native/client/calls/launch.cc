@@ -1,0 +1,216 @@
+// Launching kernels and host functions.
+#include <cstring>
+
+#include "client/scope.h"
+#include "client/stats.h"
+#include "client/task_order.h"
+#include "generated/call_ids.h"
+#include "generated/client_calls.h"
+
+namespace sluice::client::calls {
+
+using generated::CallId;
+
+namespace {
+
+constexpr uint32_t kMostDynamicMemory = 1u << 30;  // nonsense is refused here; the exact limit is the worker's
+constexpr size_t kMostAttributes = 64;
+
+struct Shape {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+};
+
+CUresult check_shape(const Scope& scope, const Function& function, const Shape& shape) {
+  const auto& limits = scope.session->devices[static_cast<size_t>(scope.context->device)]->attributes;
+  uint64_t threads = 1;
+  for (size_t i = 0; i < 3; i++) {
+    if (shape.grid[i] == 0 || shape.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (shape.grid[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i])) return CUDA_ERROR_INVALID_VALUE;
+    if (shape.block[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i])) return CUDA_ERROR_INVALID_VALUE;
+    threads *= shape.block[i];
+  }
+  if (threads > static_cast<uint64_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK])) return CUDA_ERROR_INVALID_VALUE;
+  if (shape.shared_bytes > kMostDynamicMemory) return CUDA_ERROR_INVALID_VALUE;
+  if (!function.info->has_layout) return CUDA_SUCCESS;
+  const int most_threads = function.attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK].load(std::memory_order_relaxed);
+  if (most_threads > 0 && threads > static_cast<uint64_t>(most_threads)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  const int most_shared =
+      function.attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES].load(std::memory_order_relaxed);
+  return shape.shared_bytes > static_cast<unsigned>(most_shared) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+// Where the packed parameters come from.
+struct Parameters {
+  void** each = nullptr;         // one address per parameter
+  const void* packed = nullptr;  // or all of them in one buffer
+  size_t bytes = 0;
+};
+
+CUresult find_parameters(const Function& function, void** kernel_params, void** extra, Parameters* out) {
+  if (kernel_params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (extra != nullptr) {
+    const size_t* size = nullptr;
+    for (void** at = extra; *at != CU_LAUNCH_PARAM_END; at += 2) {
+      if (at[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+        out->packed = at[1];
+      } else if (at[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+        size = static_cast<const size_t*>(at[1]);
+      } else {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+    }
+    if (out->packed == nullptr || size == nullptr || *size > wire::kMaxArguments / 2) return CUDA_ERROR_INVALID_VALUE;
+    out->bytes = *size;
+    return CUDA_SUCCESS;
+  }
+  if (!function.info->has_layout) return CUDA_ERROR_NOT_SUPPORTED;  // a worker's driver before CUDA 12.4
+  out->each = kernel_params;
+  out->bytes = function.info->parameter_bytes;
+  return out->bytes > 0 && kernel_params == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+void pack(const KernelInfo& info, const Parameters& parameters, uint8_t* into) {
+  if (parameters.packed != nullptr) {
+    std::memcpy(into, parameters.packed, parameters.bytes);
+    return;
+  }
+  for (size_t i = 0; i < info.parameters.size(); i++) {
+    std::memcpy(into + info.parameters[i].offset, parameters.each[i], info.parameters[i].size);
+  }
+}
+
+// Function, stream, shape; dimensions in 16 bits where they fit.
+size_t put_head(uint8_t* at, uint32_t function, uint32_t stream, const Shape& s, bool wide) {
+  uint8_t* const start = at;
+  const auto put = [&at](auto value) {
+    std::memcpy(at, &value, sizeof value);
+    at += sizeof value;
+  };
+  put(function);
+  put(stream);
+  put(s.shared_bytes);
+  put(s.grid[0]);
+  for (const unsigned dimension : {s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2]}) {
+    if (wide) {
+      put(dimension);
+    } else {
+      put(static_cast<uint16_t>(dimension));
+    }
+  }
+  return static_cast<size_t>(at - start);
+}
+
+bool is_wide(const Shape& s) { return s.grid[1] > 0xffff || s.grid[2] > 0xffff; }
+
+CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel_params, void** extra,
+                const CUlaunchAttribute* attributes, uint32_t attribute_count) {
+  Scope scope;
+  Function* function = nullptr;
+  Stream* stream = nullptr;
+  if (CUresult error = scope.enter()) return error;
+  if (CUresult error = scope.find(handle, &stream)) return error;
+  if (CUresult error = scope.find(f, &function)) return error;
+  if (CUresult error = scope.need_context()) return error;
+  if (CUresult error = check_shape(scope, *function, shape)) return error;
+  Parameters parameters;
+  if (CUresult error = find_parameters(*function, kernel_params, extra, &parameters)) return error;
+
+  constexpr size_t kHead = sizeof(wire::RequestHeader) + 36;
+  constexpr size_t kAttributeBytes = sizeof(uint32_t) + sizeof(CUlaunchAttributeValue);
+  constexpr size_t kOnStack = 4096;
+  const size_t size = kHead + sizeof(uint32_t) + attribute_count * kAttributeBytes + parameters.bytes;
+  uint8_t on_stack[kOnStack];
+  std::unique_ptr<uint8_t[]> on_heap(size > kOnStack ? new uint8_t[size] : nullptr);
+  uint8_t* const frame = on_heap ? on_heap.get() : on_stack;
+  const bool wide = is_wide(shape);
+  uint8_t* at = frame + sizeof(wire::RequestHeader);
+  at += put_head(at, function->index, stream ? stream->index : 0, shape, wide);
+  if (attributes != nullptr) {
+    std::memcpy(at, &attribute_count, sizeof attribute_count);
+    at += sizeof attribute_count;
+    for (uint32_t i = 0; i < attribute_count; i++) {
+      const auto id = static_cast<uint32_t>(attributes[i].id);
+      std::memcpy(at, &id, sizeof id);
+      std::memcpy(at + sizeof id, &attributes[i].value, sizeof(CUlaunchAttributeValue));
+      at += kAttributeBytes;
+    }
+  }
+  if (parameters.packed == nullptr) std::memset(at, 0, parameters.bytes);  // the gaps between parameters
+  pack(*function->info, parameters, at);
+  at += parameters.bytes;
+  const auto call = attributes ? CallId::cuLaunchKernelEx : CallId::cuLaunchKernel;
+  const wire::RequestHeader header{static_cast<uint32_t>(at - frame - static_cast<ptrdiff_t>(sizeof(wire::RequestHeader))),
+                                   static_cast<uint16_t>(call), wide ? wire::kWide : uint16_t{0}};
+  std::memcpy(frame, &header, sizeof header);
+  stats().launches.fetch_add(1, std::memory_order_relaxed);
+  return scope.channel->post(scope.context->index, frame, static_cast<size_t>(at - frame));
+}
+
+CUresult call_on_host(CUstream handle, HostTask task) {
+  Scope scope;
+  Stream* stream = nullptr;
+  if (CUresult error = scope.enter()) return error;
+  if (CUresult error = scope.find(handle, &stream)) return error;
+  if (CUresult error = scope.need_context()) return error;
+  task.channel = scope.channel;
+  const uint32_t number = scope.session->tasks.add(task);
+  wire::AsyncFrame<8> frame(CallId::cuLaunchHostFunc);
+  frame.put(stream ? stream->index : 0);
+  frame.put(number);
+  if (CUresult error = scope.post(frame)) {
+    scope.session->tasks.forget(number);
+    return error;
+  }
+  order_after(*scope.context, stream, number);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                        unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                        unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
+  const Shape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
+  return launch(f, shape, hStream, kernelParams, extra, nullptr, 0);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
+  if (config == nullptr || config->numAttrs > kMostAttributes) return CUDA_ERROR_INVALID_VALUE;
+  if (config->numAttrs > 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                    {config->blockDimX, config->blockDimY, config->blockDimZ},
+                    config->sharedMemBytes};
+  return launch(f, shape, config->hStream, kernelParams, extra, config->numAttrs > 0 ? config->attrs : nullptr,
+                config->numAttrs);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                                   unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream, void** kernelParams) {
+  const Shape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
+  CUlaunchAttribute cooperative{};
+  cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  cooperative.value.cooperative = 1;
+  return launch(f, shape, hStream, kernelParams, nullptr, &cooperative, 1);
+}
+
+CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
+  if (fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  HostTask task;
+  task.function = fn;
+  task.user_data = userData;
+  return call_on_host(hStream, task);
+}
+
+CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* userData, unsigned int flags) {
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  HostTask task;
+  task.callback = callback;
+  task.stream = hStream;
+  task.user_data = userData;
+  return call_on_host(hStream, task);
+}
+
+}  // namespace sluice::client::calls

@@ -1,0 +1,122 @@
+// The client's end of a connection to a session process.
+//
+// Sending: asynchronous calls are appended to a batch that goes out with the next synchronous call,
+// when it is large, or within some 100 µs by the flusher thread. Receiving: the thread that waits for an
+// answer reads the connection itself and serves the others while it does; a watcher thread reads only
+// when nobody waits and something may arrive unasked (callbacks, asynchronous copies, the end).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/cuda_types.h"
+#include "wire/connection.h"
+#include "wire/frame.h"
+#include "wire/frame_input.h"
+
+namespace sluice::client {
+
+// Where an answer goes. Fixed memory of the caller, or a table that grows to the answer's size.
+struct Reply {
+  void* into = nullptr;
+  size_t capacity = 0;
+  std::vector<uint8_t>* table = nullptr;
+  size_t received = 0;
+};
+
+// Told about what arrives unasked. Called by the reading thread, which must not be held up.
+class ChannelEvents {
+ public:
+  virtual ~ChannelEvents() = default;
+  // A stream of the worker has reached the task.
+  virtual void host_task(uint32_t task) = 0;
+  // Where bytes of an asynchronous copy go; null when there is no such copy or they do not fit.
+  virtual void* download_target(uint32_t download, uint64_t offset, uint64_t bytes) = 0;
+  virtual void downloaded(uint32_t download, uint64_t offset, uint64_t bytes) = 0;
+  // Whether anything of that kind is outstanding: `soon` for tasks, which somebody may wait for
+  // without calling us.
+  virtual bool expects_tasks() = 0;
+  virtual bool expects_downloads() = 0;
+};
+
+class Channel {
+ public:
+  // `server` names the other side in sentences for people. Lives until the process ends.
+  Channel(std::unique_ptr<wire::Connection> connection, std::string server);
+
+  void start(ChannelEvents* events);
+
+  // Sends a frame without waiting. `context` 0: whatever context the previous call was made in.
+  CUresult post(uint32_t context, const uint8_t* frame, size_t size);
+  // The same with bulk data, which may be changed once the call has returned.
+  CUresult post(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes);
+  // Sends a frame with kSync, and waits. The result is the worker's, or that the connection is lost.
+  CUresult call(uint32_t context, uint8_t* frame, size_t size, Reply* reply, const void* bulk = nullptr,
+                size_t bulk_bytes = 0);
+  // Sends what is in the batch.
+  void flush();
+  // Lets the watcher know that something may now arrive unasked.
+  void expect();
+  // Sends what is left and ends; later calls return CUDA_ERROR_DEINITIALIZED.
+  void close();
+
+  bool lost() const { return state_.load(std::memory_order_acquire) != CUDA_SUCCESS; }
+  CUresult state() const { return state_.load(std::memory_order_acquire); }
+  const wire::Connection& connection() const { return *connection_; }
+
+ private:
+  struct Waiter;
+
+  // Under append_mutex_; false when the batch has no room.
+  bool append(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes);
+  // Appends with flushing as needed and sends all of it, the bulk data from where it lies.
+  bool send(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes);
+  // Under both mutexes: makes the batch the one to be written.
+  void take_batch();
+  // Under write_mutex_: writes what was taken, and the bulk data after it.
+  bool write_taken(const void* bulk, size_t bulk_bytes);
+  void wake_flusher();
+  void run_flusher();
+
+  void wait(Waiter& waiter);
+  void run_watcher();
+  // Reads one message. False when the connection has ended.
+  bool receive_one();
+  bool receive_reply(uint32_t length);
+  bool receive_download(uint32_t length);
+  // Ends everything: each waiting and later call returns an error. Only the first sentence is printed.
+  void lose(const std::string& sentence);
+
+  std::unique_ptr<wire::Connection> connection_;
+  const std::string server_;
+  ChannelEvents* events_ = nullptr;
+  std::atomic<CUresult> state_{CUDA_SUCCESS};
+
+  // Taken in this order.
+  std::mutex write_mutex_;
+  std::mutex append_mutex_;
+  std::unique_ptr<uint8_t[]> filling_;
+  size_t filled_ = 0;
+  std::atomic<bool> unsent_{false};
+  std::unique_ptr<uint8_t[]> sending_;
+  size_t taken_ = 0;
+  uint32_t context_on_wire_ = 0;
+  std::atomic<uint32_t> flusher_awake_{0};
+
+  std::mutex receive_mutex_;
+  std::condition_variable received_;
+  std::condition_variable watch_;
+  bool reading_ = false;  // some thread has the reading role
+  Waiter* waiters_ = nullptr;
+  uint32_t next_sequence_ = 1;
+  wire::FrameInput input_;
+};
+
+}  // namespace sluice::client

@@ -1,0 +1,122 @@
+#include "client/host_tasks.h"
+
+#include "client/thread_state.h"
+#include "client/threads.h"
+
+namespace sluice::client {
+
+uint32_t HostTasks::add(const HostTask& task) {
+  uint32_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = next_task_++;
+    tasks_[number] = task;
+    unfinished_.insert(number);
+    tasks_expected_.fetch_add(1);
+    Queue& queue = task.source ? sends_ : functions_;
+    if (!queue.running) queue.running = start_thread([this, &queue] { run(queue); });
+  }
+  task.channel->expect();
+  return number;
+}
+
+void HostTasks::forget(uint32_t task) {
+  const std::lock_guard lock(mutex_);
+  if (tasks_.erase(task) > 0) tasks_expected_.fetch_sub(1);
+  unfinished_.erase(task);
+}
+
+bool HostTasks::pending_up_to(uint64_t task) {
+  if (task == 0) return false;
+  const std::lock_guard lock(mutex_);
+  return !unfinished_.empty() && *unfinished_.begin() <= task;
+}
+
+uint32_t HostTasks::add_download(void* target, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t number = next_download_++;
+  downloads_[number] = {static_cast<uint8_t*>(target), bytes, bytes};
+  downloads_expected_.fetch_add(1);
+  return number;
+}
+
+void HostTasks::forget_download(uint32_t download) {
+  const std::lock_guard lock(mutex_);
+  if (downloads_.erase(download) > 0) downloads_expected_.fetch_sub(1);
+}
+
+bool HostTasks::downloads_into(const void* start, size_t bytes) {
+  if (downloads_expected_.load() == 0) return false;
+  const auto* from = static_cast<const uint8_t*>(start);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, download] : downloads_) {
+    if (from < download.target + download.bytes && download.target < from + bytes) return true;
+  }
+  return false;
+}
+
+void HostTasks::host_task(uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto at = tasks_.find(number);
+  if (at == tasks_.end()) return;  // a worker that calls what it was not told of is not answered
+  Queue& queue = at->second.source ? sends_ : functions_;
+  queue.ready.emplace_back(number, at->second);
+  tasks_.erase(at);
+  tasks_expected_.fetch_sub(1);
+  queue.filled.notify_one();
+}
+
+void* HostTasks::download_target(uint32_t number, uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto at = downloads_.find(number);
+  if (at == downloads_.end() || offset > at->second.bytes || bytes > at->second.bytes - offset ||
+      bytes > at->second.left) {
+    return nullptr;
+  }
+  return at->second.target + offset;
+}
+
+void HostTasks::downloaded(uint32_t number, uint64_t, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto at = downloads_.find(number);
+  if (at == downloads_.end()) return;
+  at->second.left -= bytes;
+  if (at->second.left > 0) return;
+  downloads_.erase(at);
+  downloads_expected_.fetch_sub(1);
+}
+
+void HostTasks::run(Queue& queue) {
+  thread_state().in_host_function = true;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    queue.filled.wait(lock, [&] { return !queue.ready.empty(); });
+    const auto [number, task] = queue.ready.front();
+    queue.ready.pop_front();
+    lock.unlock();
+    perform(number, task);
+    lock.lock();
+    unfinished_.erase(number);
+  }
+}
+
+void HostTasks::perform(uint32_t number, const HostTask& task) {
+  if (task.source == nullptr) {
+    if (task.function != nullptr) {
+      task.function(task.user_data);
+    } else {
+      task.callback(task.stream, CUDA_SUCCESS, task.user_data);
+    }
+    wire::AsyncFrame<sizeof(uint32_t)> done(wire::ControlCall::host_task_done);
+    done.put(number);
+    task.channel->post(0, done.data(), done.size());
+  } else {
+    wire::DynamicFrame done(wire::ControlCall::host_task_done, wire::kBulk);
+    done.arguments().put(number);
+    done.complete(task.bytes);
+    task.channel->post(0, done.data(), done.size(), task.source, task.bytes);
+  }
+  task.channel->flush();  // a stream stands still until it is there
+}
+
+}  // namespace sluice::client

@@ -1,0 +1,82 @@
+// What streams of the worker wait for the client to do: host functions of the program, and sending bytes
+// that are not there before the stream has come to the copy. Also where asynchronous copies to the host go.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "client/channel.h"
+#include "common/cuda_types.h"
+
+namespace sluice::client {
+
+struct Session;
+
+struct HostTask {
+  Channel* channel = nullptr;
+  CUhostFn function = nullptr;
+  CUstreamCallback callback = nullptr;
+  CUstream stream = nullptr;
+  void* user_data = nullptr;
+  const void* source = nullptr;  // bytes to be sent, when neither function is set
+  size_t bytes = 0;
+};
+
+class HostTasks final : public ChannelEvents {
+ public:
+  void start(Session* session) { session_ = session; }
+
+  // The number by which the worker will call the task. Numbers grow: a stream that is ordered after a
+  // task is ordered after all of its earlier ones.
+  uint32_t add(const HostTask& task);
+  // The frame that told the worker could not be sent.
+  void forget(uint32_t task);
+  // Whether a task up to that number is not done.
+  bool pending_up_to(uint64_t task);
+
+  uint32_t add_download(void* target, size_t bytes);
+  void forget_download(uint32_t download);
+  // Whether an outstanding download writes into the range.
+  bool downloads_into(const void* start, size_t bytes);
+
+  void host_task(uint32_t task) override;
+  void* download_target(uint32_t download, uint64_t offset, uint64_t bytes) override;
+  void downloaded(uint32_t download, uint64_t offset, uint64_t bytes) override;
+  bool expects_tasks() override { return tasks_expected_.load() > 0; }
+  bool expects_downloads() override { return downloads_expected_.load() > 0; }
+
+ private:
+  struct Download {
+    uint8_t* target;
+    size_t bytes;
+    size_t left;
+  };
+  // Functions may block for as long as they like; sending must go on meanwhile.
+  struct Queue {
+    std::deque<std::pair<uint32_t, HostTask>> ready;
+    std::condition_variable filled;
+    bool running = false;
+  };
+
+  void run(Queue& queue);
+  void perform(uint32_t number, const HostTask& task);
+
+  Session* session_ = nullptr;
+  std::mutex mutex_;
+  uint32_t next_task_ = 1;
+  uint32_t next_download_ = 1;
+  std::map<uint32_t, HostTask> tasks_;  // told to the worker, not called by it yet
+  std::set<uint32_t> unfinished_;       // not done yet
+  std::map<uint32_t, Download> downloads_;
+  Queue functions_;
+  Queue sends_;
+  std::atomic<int> tasks_expected_{0};
+  std::atomic<int> downloads_expected_{0};
+};
+
+}  // namespace sluice::client

@@ -1,0 +1,131 @@
+// What the client knows about the objects behind its handles.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "client/handles.h"
+#include "common/cuda_types.h"
+
+namespace sluice::client {
+
+class Channel;
+
+struct Object {
+  uint32_t index = 0;
+  void* handle = nullptr;
+};
+
+struct Context : Object {
+  int device = 0;
+  Channel* channel = nullptr;
+  bool primary = false;
+  std::atomic<bool> active{false};
+  std::atomic<uint32_t> epoch{1};        // grows when everything in the context dies
+  std::atomic<int> sticky{CUDA_SUCCESS};  // the error that ended the context, as on hardware
+  std::atomic<unsigned> flags{0};
+  std::atomic<int> cache_config{CU_FUNC_CACHE_PREFER_NONE};
+  std::atomic<int> shared_config{CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE};
+  uint64_t id = 0;
+  // The last host task that the default stream, and with it each blocking stream, is ordered after.
+  std::atomic<uint64_t> after_task{0};
+};
+
+// An object that dies with its context.
+struct InContext : Object {
+  Context* context = nullptr;
+  uint32_t epoch = 0;
+  bool alive() const { return context->epoch.load(std::memory_order_acquire) == epoch; }
+  void belong_to(Context* owner) {
+    context = owner;
+    epoch = owner->epoch.load(std::memory_order_acquire);
+  }
+};
+
+struct Stream : InContext {
+  unsigned flags = 0;
+  int priority = 0;
+  uint64_t id = 0;
+  std::atomic<uint64_t> after_task{0};
+};
+
+struct Event : InContext {
+  unsigned flags = 0;
+  std::atomic<uint64_t> after_task{0};
+};
+
+struct KernelParameter {
+  uint32_t offset;
+  uint32_t size;
+};
+
+// A kernel of a loaded image.
+struct KernelInfo {
+  std::string name;
+  uint32_t place = 0;  // in the image's table
+  bool has_layout = false;
+  std::vector<KernelParameter> parameters;
+  uint32_t parameter_bytes = 0;
+  std::array<int, CU_FUNC_ATTRIBUTE_MAX> attributes{};
+};
+
+// What came back with a load.
+struct Image {
+  bool listed = false;  // the driver could list the kernels; else each is asked for by name
+  std::vector<KernelInfo> kernels;
+  std::unordered_map<std::string, uint32_t> by_name;
+};
+
+struct Global {
+  CUdeviceptr address;
+  size_t bytes;
+};
+
+struct Library;
+
+struct Module : InContext {
+  std::shared_ptr<Image> image;
+  Library* library = nullptr;  // when it is the library's module in this context
+  std::mutex mutex;
+  std::map<std::string, Global> globals;
+  std::map<std::string, CUfunction> functions;
+};
+
+struct Library : Object {
+  Channel* channel = nullptr;
+  std::shared_ptr<Image> image;
+  std::mutex mutex;
+  std::map<std::string, CUkernel> kernels;
+  std::map<std::pair<Context*, uint32_t>, CUmodule> modules;  // by context and its epoch
+  std::map<std::tuple<Context*, uint32_t, std::string>, Global> globals;
+};
+
+// A CUfunction or a CUkernel; launches accept either.
+struct Function : Object {
+  bool is_kernel = false;
+  Context* context = nullptr;  // null for kernels
+  uint32_t epoch = 0;
+  Module* module = nullptr;
+  Library* library = nullptr;
+  std::shared_ptr<Image> image;
+  const KernelInfo* info = nullptr;
+  std::array<std::atomic<int>, CU_FUNC_ATTRIBUTE_MAX> attributes{};
+  std::mutex mutex;
+  std::map<std::tuple<Context*, int, size_t, unsigned>, int> occupancy;  // by context, block, memory, flags
+  std::map<std::pair<Context*, uint32_t>, CUfunction> functions;         // of a kernel, by context
+};
+
+struct Pool : Object {
+  int device = 0;
+  bool is_default = false;
+};
+
+}  // namespace sluice::client

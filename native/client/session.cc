@@ -1,0 +1,148 @@
+#include "client/session.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "client/contract_host.h"
+#include "client/device_snapshot.h"
+#include "client/stats.h"
+#include "common/log.h"
+#include "wire/hello.h"
+
+namespace sluice::client {
+namespace {
+
+// Published once, never destroyed: the program's own exit handlers may still call us.
+std::atomic<Session*> published{nullptr};
+std::atomic<bool> usable{false};  // cuInit has succeeded here
+std::atomic<bool> forked_after_init{false};
+// Set when connecting failed: every further try would fail in the same way and say so again.
+std::atomic<bool> failed{false};
+
+std::mutex& start_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+void at_exit() {
+  Session* session = published.load();
+  if (session == nullptr) return;
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  for (auto& channel : session->channels) {
+    channel->close();
+    sent += channel->connection().bytes_written();
+    received += channel->connection().bytes_read();
+  }
+  write_stats(sent, received);
+}
+
+// The connection stays the parent's. A child of a program that has not called cuInit starts afresh.
+void after_fork_in_child() {
+  Session* session = published.exchange(nullptr);
+  if (usable.exchange(false)) forked_after_init.store(true);
+  if (session == nullptr) return;
+  for (auto& channel : session->channels) ::close(channel->connection().fd());
+  // The parent's threads are not here and may have held any lock: what they shared is left as it is.
+}
+
+bool connect_servers(const wire::Grant& grant, Session* session) {
+  const wire::ProgramInfo program = wire::this_program();
+  for (const wire::GrantServer& server : grant.servers) {
+    wire::Connect connect = wire::connect_and_hello(server, grant, program);
+    if (!connect.connection) {
+      SLUICE_ERROR("%s", connect.message.c_str());
+      return false;
+    }
+    const int version = static_cast<int>(connect.welcome.driver_version.value_or(0));
+    session->driver_version =
+        session->driver_version == 0 ? version : std::min(session->driver_version, version);
+    auto channel = std::make_unique<Channel>(std::move(connect.connection), server.address);
+    int ordinal = 0;
+    for (const json::Value& value : connect.welcome.body["devices"].items()) {
+      auto device = read_device(value);
+      if (!device) {
+        SLUICE_ERROR("The Sluice server at %s describes its devices in a way that this version cannot read.",
+                     server.address.c_str());
+        return false;
+      }
+      device->channel = channel.get();
+      device->ordinal_there = ordinal++;
+      session->devices.push_back(std::move(device));
+    }
+    session->channels.push_back(std::move(channel));
+  }
+  return true;
+}
+
+bool open_session(Session* session) {
+  const auto grant = wire::grant_from_environment();
+  if (!grant) {
+    SLUICE_ERROR("%s", grant.error().c_str());
+    return false;
+  }
+  if (!grant->has_value()) {
+    SLUICE_ERROR("There is no GPU for this program: neither SLUICE_GRANT nor SLUICE_GRANT_FILE is set. "
+                 "Start it with: sluice run -n 1 -- PROGRAM");
+    return false;
+  }
+  if (!connect_servers(**grant, session)) return false;
+  for (size_t i = 0; i < session->devices.size(); i++) {
+    Device& device = *session->devices[i];
+    session->contexts.mint(&device.primary);
+    device.primary->device = static_cast<int>(i);
+    device.primary->channel = device.channel;
+    device.primary->primary = true;
+    device.primary->id = session->next_id.fetch_add(1);
+  }
+  for (auto& channel : session->channels) channel->start(&session->tasks);
+  session->tasks.start(session);
+  return true;
+}
+
+}  // namespace
+
+CUresult connect_session(Session** session) {
+  *session = published.load(std::memory_order_acquire);
+  if (*session != nullptr) return CUDA_SUCCESS;
+  if (forked_after_init.load()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (failed.load()) return CUDA_ERROR_NO_DEVICE;
+  const std::lock_guard lock(start_mutex());
+  *session = published.load(std::memory_order_acquire);
+  if (*session != nullptr) return CUDA_SUCCESS;
+  if (failed.load()) return CUDA_ERROR_NO_DEVICE;
+  auto opened = std::make_unique<Session>();
+  if (!open_session(opened.get())) {
+    failed.store(true);
+    static_cast<void>(opened.release());  // threads of channels that did start may still use it
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  static const bool registered = [] {
+    ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    return std::atexit(at_exit) == 0;
+  }();
+  if (!registered) SLUICE_WARN("Calls that are under way when the program ends may be lost.");
+  *session = opened.release();
+  published.store(*session, std::memory_order_release);
+  install_contract();
+  return CUDA_SUCCESS;
+}
+
+CUresult initialize() {
+  Session* session = nullptr;
+  if (CUresult error = connect_session(&session)) return error;
+  if (session->devices.empty()) return CUDA_ERROR_NO_DEVICE;
+  usable.store(true, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+CUresult current_session(Session** session) {
+  if (!usable.load(std::memory_order_acquire)) [[unlikely]]
+    return CUDA_ERROR_NOT_INITIALIZED;
+  *session = published.load(std::memory_order_acquire);
+  return *session ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+}  // namespace sluice::client

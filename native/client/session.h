@@ -1,0 +1,68 @@
+// The one session state of the process: connections, devices, objects.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/channel.h"
+#include "client/host_tasks.h"
+#include "client/memory_map.h"
+#include "client/objects.h"
+
+namespace sluice::client {
+
+// A granted device, from the snapshot in the welcome.
+struct Device {
+  Channel* channel = nullptr;
+  int ordinal_there = 0;  // in its server's session
+  CUuuid uuid{};
+  std::string name;
+  uint64_t total_bytes = 0;
+  std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};
+  std::array<bool, CU_DEVICE_ATTRIBUTE_MAX> has_attribute{};
+  int greatest_priority = 0;  // of streams; the least is 0
+  Context* primary = nullptr;
+  std::mutex mutex;  // guards the rest
+  unsigned primary_references = 0;
+  unsigned primary_flags = 0;
+  CUmemoryPool default_pool = nullptr;
+  CUmemoryPool current_pool = nullptr;
+};
+
+struct Session {
+  int driver_version = 0;
+  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<std::unique_ptr<Device>> devices;
+  MemoryMap memory;
+  HostTasks tasks;
+
+  HandleTable<Context> contexts{Kind::context};
+  HandleTable<Stream> streams{Kind::stream};
+  HandleTable<Event> events{Kind::event};
+  HandleTable<Module> modules{Kind::module};
+  HandleTable<Library> libraries{Kind::library};
+  HandleTable<Function> functions{Kind::function};
+  HandleTable<Pool> pools{Kind::pool};
+  std::atomic<uint64_t> next_id{1};
+
+  Device* device(int ordinal) {
+    return ordinal >= 0 && static_cast<size_t>(ordinal) < devices.size() ? devices[static_cast<size_t>(ordinal)].get()
+                                                                         : nullptr;
+  }
+};
+
+// Connects to the granted servers unless that was done. CUDA_ERROR_NO_DEVICE, and once a sentence on
+// stderr, when there is no grant or it does not work; CUDA_ERROR_NOT_INITIALIZED in the child of a fork.
+CUresult connect_session(Session** session);
+
+// cuInit.
+CUresult initialize();
+
+// The session after cuInit, or the error that a call then gives.
+CUresult current_session(Session** session);
+
+}  // namespace sluice::client
