@@ -16,7 +16,12 @@ constexpr size_t kBlock = 64;  // SHA-256's block, which HMAC pads its key to
 
 }  // namespace
 
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+void init_openssl() {
+  static const int once = OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
+  if (once != 1) std::abort();
+}
+
+Sha256::Sha256() : context_((init_openssl(), EVP_MD_CTX_new())) {
   if (!context_ || EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_sha256(), nullptr) != 1)
     std::abort();
 }

@@ -18,6 +18,10 @@ inline std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
+// Sets OpenSSL up for use inside other people's programs: no configuration file, no exit handler.
+// Everything here calls it; call it before using OpenSSL directly.
+void init_openssl();
+
 // SHA-256 of the bytes.
 Bytes32 sha256(std::span<const uint8_t> data);
 

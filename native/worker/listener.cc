@@ -46,16 +46,16 @@ int Listener::run() {
     control_.add_to(wanted);
     const bool accepting = socket_.valid() && !accept_again_ && strangers() < kMaxStrangers;
     if (accepting) wanted.push_back({socket_.get(), POLLIN, 0});
-    for (const auto& [pid, session] : sessions_) {
-      if (session.channel.valid()) wanted.push_back({session.channel.fd(), POLLIN, 0});
-    }
+    const size_t first_session = wanted.size();
+    for (const auto& [pid, session] : sessions_) wanted.push_back({session.channel.fd(), POLLIN, 0});
     ::poll(wanted.data(), wanted.size(), poll_timeout_ms(next_deadline()));
 
+    size_t at = first_session;
+    for (auto& [pid, session] : sessions_) {
+      if (wanted[at++].revents) on_session_message(session);
+    }
     if (control_.progress()) greet_agent();
     while (const auto message = control_.next()) on_agent_message(*message);
-    for (auto& [pid, session] : sessions_) {
-      if (session.channel.valid()) on_session_message(session);
-    }
     on_signals();
     if (accepting) accept_clients();
     on_deadlines();

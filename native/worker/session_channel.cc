@@ -28,7 +28,7 @@ bool SessionChannel::send(const json::Value& message) const {
 }
 
 std::optional<json::Value> SessionChannel::receive(const Deadline& deadline) const {
-  std::string packet(kMaxPacket, '\0');
+  std::array<char, kMaxPacket> packet;
   for (;;) {
     pollfd wait{socket_.get(), POLLIN, 0};
     const int ready = ::poll(&wait, 1, poll_timeout_ms(deadline));

@@ -30,7 +30,7 @@ TEST(Crypto, HexIsStrict) {
   EXPECT_TRUE(hex32(std::string(64, 'F')));
   for (const std::string& bad :
        {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(63, 'a') + "g",
-        " " + std::string(63, 'a'), "0x" + std::string(62, 'a')}) {
+        std::string(1, ' ').append(63, 'a'), std::string("0x").append(62, 'a')}) {
     EXPECT_FALSE(hex32(bad)) << bad;
   }
 }
