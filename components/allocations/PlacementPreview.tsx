@@ -73,7 +73,7 @@ function PreviewGpu({ gpu, taken }: Readonly<{ gpu: GpuRow; taken: boolean }>) {
         <span className="truncate font-medium" title={gpu.name}>
           GPU {gpu.index} <span className="font-normal text-muted">{gpu.name}</span>
         </span>
-        {taken && <span className="text-accent">✓ chosen</span>}
+        {taken && <span className="shrink-0 text-accent">✓ chosen</span>}
       </p>
       <MemoryBar memory={memory} />
       <p className="text-muted">

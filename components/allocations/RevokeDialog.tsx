@@ -55,7 +55,7 @@ export function RevokeDialog({ allocation, onClose }: Readonly<Props>) {
       title={asked ? 'Revoked' : 'Revoke this allocation?'}
       description={
         <>
-          {allocation.userEmail} holds <GpuPlaces gpus={allocation.gpus} />
+          {allocation.userEmail} {asked ? 'held' : 'holds'} <GpuPlaces gpus={allocation.gpus} />
           {allocation.purpose && ` for “${allocation.purpose}”`}.
         </>
       }

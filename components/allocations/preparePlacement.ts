@@ -92,11 +92,14 @@ function describeBusy(candidates: readonly Candidate[], request: AllocationReque
   const free = candidates.filter((candidate) => fits(candidate, request)).length;
   const freest = Math.floor(Math.max(...candidates.map((candidate) => candidate.freeMib)));
   const whole = candidates.every((candidate) => neededMib(candidate, request) === null);
-  const state = whole ? 'is held by nobody' : 'has that much left';
+  const state = (count: number) => {
+    if (whole) return count === 1 ? 'is held by nobody' : 'are held by nobody';
+    return count === 1 ? 'has that much left' : 'have that much left';
+  };
   const found =
     free === 0
-      ? `No GPU here ${state} now.`
-      : `Only ${countOf(free, 'GPU')} here ${state}, and not on one server.`;
+      ? `No GPU here ${state(1)} now.`
+      : `Only ${countOf(free, 'GPU')} here ${state(free)}, and not on one server.`;
   return freest === 0
     ? `${found} Wait until something is given back.`
     : `${found} The freest GPU has ${formatMemory(freest)} (${freest} MiB) left: ask for that much memory, or wait.`;

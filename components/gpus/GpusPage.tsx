@@ -8,7 +8,8 @@ import { PageHeader } from '../frame/PageHeader';
 import { QueryView } from '../frame/QueryView';
 import { AddServer } from '../servers/AddServer';
 import { Panel } from '../ui/Panel';
-import { matchesQuery, SearchBox } from '../ui/SearchBox';
+import { matchesQuery } from '../ui/matchesQuery';
+import { SearchBox } from '../ui/SearchBox';
 import { EmptyState } from '../ui/States';
 import { GpusTable, type PlacedGpu } from './GpusTable';
 
