@@ -36,6 +36,8 @@ export class ServerLink extends EventEmitter<Events> {
   private backoffMs = firstBackoffMs;
   private timer: NodeJS.Timeout | null = null;
   private watchdog: NodeJS.Timeout | null = null;
+  /** By when the server must have answered the hello. */
+  private deadline: NodeJS.Timeout | undefined;
   private heard = Date.now();
 
   constructor(private readonly options: LinkOptions) {
@@ -74,18 +76,21 @@ export class ServerLink extends EventEmitter<Events> {
       maxPayload: maxMessageBytes,
     });
     this.socket = socket;
-    let reason = 'the connection was closed';
-    socket.on('unexpected-response', (request, response) => {
+    let reason: string | null = null;
+    socket.on('unexpected-response', (_request, response) => {
       reason = refusal(response.statusCode ?? 0);
-      request.destroy();
+      socket.terminate();
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // After a refusal ws reports the request that was destroyed; the refusal says more.
-      if (!reason.startsWith('the server refused')) reason = error.code ?? error.message;
+      // After a refusal ws reports that the handshake was given up; the refusal says more.
+      reason ??= error.code ?? error.message;
     });
     socket.on('upgrade', (response) => {
       const localAddress = response.socket.localAddress ?? '127.0.0.1';
-      socket.on('open', () => socket.send(JSON.stringify(this.options.hello(localAddress))));
+      socket.on('open', () => {
+        socket.send(JSON.stringify(this.options.hello(localAddress)));
+        this.deadline = setTimeout(() => socket.terminate(), connectTimeoutMs);
+      });
     });
     socket.on('ping', () => (this.heard = Date.now()));
     socket.on('pong', () => (this.heard = Date.now()));
@@ -93,7 +98,9 @@ export class ServerLink extends EventEmitter<Events> {
       this.heard = Date.now();
       reason = this.onMessage(data.toString()) ?? reason;
     });
-    socket.on('close', (_code, text) => this.onClosed(text.toString() || reason));
+    socket.on('close', (_code, text) =>
+      this.onClosed(reason ?? (text.toString() || 'the connection was closed')),
+    );
   }
 
   /** Handles one message; a sentence when the server refuses this agent. */
@@ -110,6 +117,7 @@ export class ServerLink extends EventEmitter<Events> {
     const message = parsed.data;
     if (message.type === 'refused') return `the server refused this agent: ${message.message}`;
     if (message.type === 'welcome') {
+      clearTimeout(this.deadline);
       this.accepted = true;
       this.backoffMs = firstBackoffMs;
       this.watch(message.heartbeatSeconds * 1000);
@@ -131,6 +139,7 @@ export class ServerLink extends EventEmitter<Events> {
   }
 
   private onClosed(reason: string): void {
+    clearTimeout(this.deadline);
     const was = this.accepted;
     this.socket = null;
     this.accepted = false;
@@ -151,6 +160,7 @@ export class ServerLink extends EventEmitter<Events> {
 function refusal(status: number): string {
   if (status === 401)
     return 'the server refused the token; give a valid agent token in SLUICE_TOKEN or --token-file';
+  if (status === 503) return 'the server is just starting';
   if (status === 403) return 'the server refused the token because it is not of the kind for agents';
   return `the server refused the connection with HTTP status ${status}; check that SLUICE_URL is that of a Sluice server`;
 }

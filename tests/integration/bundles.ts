@@ -1,6 +1,6 @@
 // The program under test, bundled once per test process from the sources as they are now.
 import { build } from 'esbuild';
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,6 +22,7 @@ export function bundleForTests(): Promise<Bundles> {
 async function bundle(): Promise<Bundles> {
   const folder = join(projectRoot, '.build', `tests-${process.pid}`);
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  removeLeftBundles(join(projectRoot, '.build'));
   await build({
     absWorkingDir: projectRoot,
     entryPoints: { server: 'server/main.ts', sluice: 'server/cli/main.ts' },
@@ -37,4 +38,13 @@ async function bundle(): Promise<Bundles> {
     logLevel: 'warning',
   });
   return { server: join(folder, 'server.mjs'), sluice: join(folder, 'sluice.mjs') };
+}
+
+/** Of test processes that were killed. */
+function removeLeftBundles(folder: string): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const pid = /^tests-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+      rmSync(join(folder, name), { recursive: true, force: true });
+  }
 }
