@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <string_view>
 
 #include "common/clock.h"
 #include "common/scoped_fd.h"
@@ -20,12 +22,22 @@ namespace {
 // Drivers of large hosts take some seconds for the first process; the agent waits 10 s for a worker.
 constexpr std::chrono::milliseconds kProbeTime{8'000};
 
+// NVIDIA's driver is installed as libcuda.so.<release>, and the names that are loaded are links to it.
+json::Value release_of(const std::string& path) {
+  static constexpr std::string_view kStem = "libcuda.so.";
+  std::error_code error;
+  const std::string name = std::filesystem::canonical(path, error).filename();
+  const std::string release = name.starts_with(kStem) ? name.substr(kStem.size()) : "";
+  return release.find('.') == std::string::npos ? json::Value() : json::Value(release);
+}
+
 json::Value look(const std::string& path, const CallServer& calls) {
   auto driver = SessionDriver::open(path);
   if (!driver) return json::Value::object({{"error", driver.error()}});
   json::Value devices = json::Value::array();
   for (const DriverDevice& device : driver->devices()) devices.push(driver->snapshot(device, calls));
-  return json::Value::object({{"driverVersion", driver->version()}, {"devices", devices}});
+  return json::Value::object(
+      {{"driverVersion", driver->version()}, {"driverRelease", release_of(path)}, {"devices", devices}});
 }
 
 [[noreturn]] void run_probe(int out, const std::string& path, const CallServer& calls) {

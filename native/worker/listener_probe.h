@@ -9,7 +9,8 @@
 
 namespace sluice::worker {
 
-// {"driverVersion":n,"devices":[…]} with the devices as the hello shows them, or {"error":"a sentence"}.
+// {"driverVersion":n,"driverRelease":"580.65.06" or null,"devices":[…]} with the devices as the hello shows
+// them, or {"error":"a sentence"}.
 json::Value probe_driver(const std::string& driver_path, const CallServer& calls);
 
 }  // namespace sluice::worker

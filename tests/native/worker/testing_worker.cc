@@ -53,7 +53,9 @@ void send_goodbye(std::string_view reason) {
 }
 
 std::string snapshot(generated::DriverTable&, CUdevice device) {
-  return json::Value::object({{"name", "Fake " + std::to_string(device)}}).dump();
+  const json::Value attributes =
+      json::Value::object({{"33", 1 + device}, {"34", 0}, {"50", 0}, {"75", 10}, {"76", 0}});
+  return json::Value::object({{"name", "Fake " + std::to_string(device)}, {"attributes", attributes}}).dump();
 }
 
 [[noreturn]] void run_worker(ScopedFd socket, const std::string& control,
@@ -177,6 +179,24 @@ size_t TestWorker::open_descriptors() const {
     count++;
   }
   return count;
+}
+
+std::string grant_text(const wire::Grant& grant) {
+  json::Value servers = json::Value::array();
+  for (const wire::GrantServer& server : grant.servers) {
+    json::Value gpus = json::Value::array();
+    for (const wire::GrantGpu& gpu : server.gpus) {
+      gpus.push(json::Value::object({{"uuid", gpu.uuid}, {"memoryMib", gpu.memory_mib}}));
+    }
+    servers.push(json::Value::object(
+        {{"address", server.address}, {"fingerprint", server.fingerprint}, {"gpus", gpus}}));
+  }
+  return json::Value::object({{"version", 1},
+                              {"allocation", grant.allocation},
+                              {"secret", crypto::to_hex(grant.secret)},
+                              {"tls", grant.tls},
+                              {"servers", servers}})
+      .dump();
 }
 
 Client::Client(const wire::Grant& grant, std::vector<std::string> features)

@@ -55,7 +55,7 @@ class TestWorker {
   pid_t pid() const { return pid_; }
   const std::string& address() const { return address_; }
   std::string control_path() const { return folder_.file("control"); }
-  // The grant that clients use; `secret` true to what grant_line announces.
+  // The grant that clients use.
   wire::Grant grant(const std::string& allocation = kAllocation) const;
   // {"type":"grant",…} for GPU 1 with 1 GiB.
   std::string grant_line(const std::string& allocation = kAllocation) const;
@@ -70,6 +70,9 @@ class TestWorker {
   std::string fingerprint_;
   pid_t pid_ = 0;
 };
+
+// A grant as SLUICE_GRANT carries it.
+std::string grant_text(const wire::Grant& grant);
 
 // A client's session.
 class Client {
