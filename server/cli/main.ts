@@ -51,7 +51,9 @@ async function main(): Promise<void> {
   for (const command of [program, ...commands, ...commands.flatMap((entry) => entry.commands)]) {
     command
       .exitOverride()
-      .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'sluice: ')) });
+      .configureOutput({
+        outputError: (text, write) => write(text.replace(/^error: /, 'sluice: ').replace(/\n(?=.)/g, ' ')),
+      });
   }
   await program.parseAsync();
 }

@@ -42,7 +42,14 @@ export function explain(error: unknown): unknown {
     const code = isErrorCode(said.code) ? said.code : 'INTERNAL';
     return new SluiceError(code, said.message, { hint: said.hint ?? hints[code] ?? null, cause: error });
   }
-  return new SluiceError('INTERNAL', error.message, { cause: error });
+  return new SluiceError(
+    'CONTROL_PLANE_UNREACHABLE',
+    `The answer is not that of a Sluice server: ${error.message}.`,
+    {
+      hint: 'Check SLUICE_URL, and that the server is of the same version as this command (`sluice version`).',
+      cause: error,
+    },
+  );
 }
 
 /** The code of an API call's error; null when it is another kind of error. */

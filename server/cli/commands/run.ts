@@ -1,11 +1,22 @@
-import { Command } from 'commander';
-import { addRequestOptions, toRequest, type RequestOptions } from '../options';
+import { Command, Option } from 'commander';
+import { addRequestOptions, parseSeconds, toRequest, type RequestOptions } from '../options';
+
+interface Options extends RequestOptions {
+  readonly lease: number;
+}
+
+const defaultLeaseSeconds = 60;
 
 /** Allocates, runs one program, gives back. */
 export function runCommand(): Command {
   return addRequestOptions(new Command('run'))
     .description('run a program with GPUs of the pool; its output and exit status are its own')
     .argument('<program...>', 'the program and its arguments, with or without -- before it')
+    .addOption(
+      new Option('--lease <time>', 'when this command is killed, the GPUs come back after this')
+        .argParser(parseSeconds)
+        .default(defaultLeaseSeconds, '60s'),
+    )
     .passThroughOptions()
     .addHelpText(
       'after',
@@ -18,12 +29,12 @@ Examples:
 Exit status: the program's; 128 + signal when a signal ended it; 127 or 126 when it is not there or not
 executable; 1 when no GPU could be had; 2 for wrong options.`,
     )
-    .action(async (words: string[], options: RequestOptions) => {
+    .action(async (words: string[], options: Options) => {
       process.exitCode = await run(words, options);
     });
 }
 
-async function run(words: string[], options: RequestOptions): Promise<number> {
+async function run(words: string[], options: Options): Promise<number> {
   const { watchSignals } = await import('../signals');
   const signals = watchSignals();
   const { prepareInvocation } = await import('../commandLine');
@@ -35,7 +46,11 @@ async function run(words: string[], options: RequestOptions): Promise<number> {
   const { note } = await import('../output');
 
   const pool = connectPool();
-  const request = { ...toRequest(options), purpose: words.join(' ').slice(0, 500) };
+  const request = {
+    ...toRequest(options),
+    leaseSeconds: options.lease,
+    purpose: words.join(' ').slice(0, 500),
+  };
   const granted = await pool.api.allocations.request
     .mutate(request, { signal: signals.aborted })
     .catch((error: unknown) => {
