@@ -33,6 +33,8 @@ enum class HelloMessage : uint16_t {
   answer = 17,
 };
 
+// How a hello without TLS begins; a TLS handshake begins with 0x16.
+inline constexpr char kHelloFirstByte = 'S';
 // What a worker accepts from a stranger: the longest honest hello is a quarter of it.
 inline constexpr size_t kMaxHelloBytes = 16u << 10;
 // What a client accepts from a worker: some 4 KiB for each of 64 devices, with room.

@@ -42,6 +42,7 @@ const char* how_it_ended(int status, bool ended_by_us) {
 json::Value how_in_words(int status) {
   if (WIFSIGNALED(status)) return std::string("signal ") + ::strsignal(WTERMSIG(status));
   if (WEXITSTATUS(status) == kExitClosed || WEXITSTATUS(status) == kExitEnded) return nullptr;
+  if (WEXITSTATUS(status) == kExitNonsense) return "the client sent what no client sends";
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
@@ -189,24 +190,26 @@ void Listener::reap() {
 }
 
 void Listener::forget(Session& session, int status) {
-  if (session.phase == Phase::running && !session.nvml) {
+  const bool was_session = session.phase == Phase::running && !session.nvml;
+  const json::Value stats = was_session ? stats_of(session) : json::Value();
+  // Before anybody is told: who hears of the end may count on the memory.
+  if (session.has_slot) session.memory->free_slot(session.slot);
+  if (was_session) {
     json::Value ended = json::Value::object({{"type", "session_ended"},
                                              {"id", session.id},
                                              {"allocation", session.allocation},
                                              {"how", how_it_ended(status, session.told_to_end)},
                                              {"detail", how_in_words(status)}});
-    const json::Value stats = stats_of(session);
     for (const char* figure : {"peakBytes", "calls", "launches", "roundTrips", "bytesIn", "bytesOut"}) {
       ended.set(figure, stats[figure]);
     }
     control_.send_or_keep(std::move(ended));
   } else if (WIFSIGNALED(status) && !session.told_to_end) {
     report_refused(session.address, session.killed_here
-                                        ? "the hello took too long"
+                                        ? std::string("the hello took too long")
                                         : std::string("the session process ended during the hello: ") +
                                               ::strsignal(WTERMSIG(status)));
   }
-  if (session.has_slot) session.memory->free_slot(session.slot);
 }
 
 void Listener::report_refused(const std::string& address, const std::string& reason) {

@@ -1,5 +1,6 @@
 #include "worker/session_process.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,28 +50,33 @@ class SessionProcess {
 
   bool open() {
     const Deadline deadline = deadline_in(start_.hello_time);
+    const auto first = first_byte(deadline);
+    // Who connects and leaves without a word looks whether the port is open: nothing to report.
+    if (!first) return false;
     std::unique_ptr<wire::TlsStream> tls;
-    if (start_.tls && !client_speaks_plain(deadline)) {
+    const bool plain = start_.tls && *first == wire::kHelloFirstByte;
+    if (start_.tls && !plain) {
       auto stream = start_.tls->accept(start_.socket.get(), deadline);
       if (!stream) return give_up("the TLS handshake failed: " + stream.error());
       tls = std::move(*stream);
     }
-    const bool plain = tls == nullptr;
     connection_ = std::make_unique<wire::Connection>(std::move(start_.socket), std::move(tls));
     connection_->set_deadline(deadline);
-    if (start_.tls && plain) {
+    // A hello without TLS deserves a sentence instead of an alert.
+    if (plain) {
       return refuse("tls_required",
                     "This server requires TLS, and the grant says that it is off. Request the GPUs again.");
     }
     return true;
   }
 
-  // Whether the first bytes are a hello without TLS, which deserves a sentence instead of an alert.
-  bool client_speaks_plain(const Deadline& deadline) const {
-    const timeval limit{poll_timeout_ms(deadline) / 1000 + 1, 0};
-    ::setsockopt(start_.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    char first = 0;
-    return ::recv(start_.socket.get(), &first, 1, MSG_PEEK) == 1 && first == 'S';
+  // The first byte that the client sends, left where it is; nothing when none comes.
+  std::optional<char> first_byte(const Deadline& deadline) const {
+    pollfd wait{start_.socket.get(), POLLIN, 0};
+    char byte = 0;
+    if (::poll(&wait, 1, poll_timeout_ms(deadline)) <= 0) return std::nullopt;
+    if (::recv(start_.socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) return std::nullopt;
+    return byte;
   }
 
   bool authenticate() {

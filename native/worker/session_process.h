@@ -52,6 +52,7 @@ struct SessionStart {
 
 // Exit statuses of a session process; others and signals are crashes.
 inline constexpr int kExitClosed = 0;    // the client went away
+inline constexpr int kExitNonsense = 1;  // the client broke the protocol
 inline constexpr int kExitEnded = 10;    // the session was ended, the client was told
 inline constexpr int kExitRefused = 11;  // the hello came to nothing
 

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "wire/hello_connect.h"
 #include "wire/hello_message.h"
 #include "worker/listener_socket.h"
 #include "worker/testing_worker.h"
@@ -207,6 +208,30 @@ TEST(Listener, RefusesGrantsThatCannotBeServed) {
   EXPECT_NE(granted.agent.expect("log")["message"].string_or("").find("dance"), std::string::npos);
   granted.agent.send(R"({"type":"end","allocation":"never-heard-of","reason":"","graceMs":0})");
   EXPECT_EQ(granted.agent.expect("ended")["allocation"].string_or(""), "never-heard-of");
+}
+
+TEST(Listener, SaysWhenOnlyOneSideUsesTls) {
+  TestWorker tls_worker({.tls = true});
+  wire::Grant grant = tls_worker.grant();
+  grant.tls = false;
+  Client plain(grant);
+  EXPECT_NE(plain.message().find("requires TLS"), std::string::npos) << plain.message();
+
+  TestWorker plain_worker;
+  grant = plain_worker.grant();
+  grant.tls = true;
+  grant.servers[0].fingerprint = wire::format_fingerprint(crypto::random32());
+  Client encrypted(grant);
+  EXPECT_NE(encrypted.message().find("SLUICE_TLS=off"), std::string::npos) << encrypted.message();
+}
+
+TEST(Listener, LookingWhetherThePortIsOpenIsNoEvent) {
+  Granted granted;
+  { const auto probe = wire::connect_tcp(granted.worker.address(), deadline_in(5s)); }
+  wire::Grant wrong = granted.worker.grant();
+  wrong.secret[0] ^= 1;
+  EXPECT_FALSE(Client(wrong).welcomed());
+  EXPECT_NE(granted.agent.expect("refused")["reason"].string_or("").find("is not valid"), std::string::npos);
 }
 
 TEST(Listener, AWholeGpuIsLimitedByWhatItHas) {
