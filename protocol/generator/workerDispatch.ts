@@ -60,6 +60,10 @@ namespace calls {
 
 ${wire.map((row) => `void ${row.symbol}(Session& session, Request& request);`).join('\n')}
 
+// Frames of the runtime itself: wire/frame.h.
+void bind_default_pool(Session& session, Request& request);
+void host_copy(Session& session, Request& request);
+
 }  // namespace calls
 
 // Runs the call that the request names; an unknown one ends the session.

@@ -1,0 +1,170 @@
+// Copies between the client's memory and the GPU's.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "worker/calls/session.h"
+
+namespace sluice::worker::calls {
+namespace {
+
+CUresult copy_down(Session& session, uint8_t* into, CUdeviceptr from, size_t bytes, CUstream stream) {
+  if (stream == nullptr) return session.driver.cuMemcpyDtoH_v2(into, from, bytes);
+  const CUresult result = session.driver.cuMemcpyDtoHAsync_v2(into, from, bytes, stream);
+  return result == CUDA_SUCCESS ? session.driver.cuStreamSynchronize(stream) : result;
+}
+
+// One piece of an asynchronous copy to the client, sent when the stream has come to it.
+struct Piece {
+  Session* session;
+  uint32_t download;
+  uint64_t offset;
+  size_t bytes;
+  uint8_t* buffer;
+  bool last;
+};
+
+void send_piece(void* argument) {
+  const std::unique_ptr<Piece> piece(static_cast<Piece*>(argument));
+  struct __attribute__((packed)) {
+    uint32_t download;
+    uint64_t offset;
+  } head{piece->download, piece->offset};
+  piece->session->send(wire::ResponseKind::download, &head, sizeof head, piece->buffer, piece->bytes);
+  if (piece->last) piece->session->downloads.give_back(piece->buffer);
+}
+
+// Memory of a copy whose bytes the client sends late; freed by the leading thread once it was used.
+struct LateCopy {
+  uint8_t* memory = nullptr;
+  bool pinned = false;
+  std::atomic<bool> used{false};
+};
+
+void mark_used(void* argument) { static_cast<LateCopy*>(argument)->used.store(true, std::memory_order_release); }
+
+std::vector<std::unique_ptr<LateCopy>>& late_copies() {
+  static auto* copies = new std::vector<std::unique_ptr<LateCopy>>;  // of the one session of the process
+  return *copies;
+}
+
+void free_used(Session& session) {
+  std::erase_if(late_copies(), [&](const std::unique_ptr<LateCopy>& copy) {
+    if (!copy->used.load(std::memory_order_acquire)) return false;
+    Staging::release(session.driver, copy->memory, copy->pinned);
+    return true;
+  });
+}
+
+}  // namespace
+
+void cuMemcpyHtoDAsync_v2(Session& session, Request& request) {
+  auto address = request.args.get<uint64_t>();
+  const auto stream_index = request.args.get<uint32_t>();
+  if (!request.args.finished()) return session.bad_frame(request);
+  CUstream stream = nullptr;
+  if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
+  CUresult result = CUDA_SUCCESS;
+  const bool may_wait = !session.host_tasks.outstanding();
+  while (request.bulk_bytes > 0 && result == CUDA_SUCCESS) {
+    const size_t bytes = std::min<uint64_t>(request.bulk_bytes, Staging::kChunk);
+    Staging::Chunk* chunk = session.staging.take(bytes, may_wait);
+    if (chunk == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!session.read_bulk(request, chunk->memory, bytes)) return;
+    result = session.driver.cuMemcpyHtoDAsync_v2(address, chunk->memory, bytes, stream);
+    session.staging.used_in(chunk, stream);
+    address += bytes;
+  }
+  session.finish(request, result);
+}
+
+void cuMemcpyDtoH_v2(Session& session, Request& request) {
+  const auto address = request.args.get<uint64_t>();
+  const auto bytes = request.args.get<uint64_t>();
+  const auto stream_index = request.args.get<uint32_t>();
+  if (!request.args.finished() || bytes == 0 || bytes > wire::kMaxBulk) return session.bad_frame(request);
+  CUstream stream = nullptr;
+  if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
+  if (CUresult earlier = session.take_error()) return session.finish(request, earlier);
+  uint8_t* buffer = session.downloads.take();
+  if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+  const bool waits = session.host_tasks.outstanding() || session.driver.cuStreamQuery(stream) != CUDA_SUCCESS;
+  if (waits || bytes > Staging::kChunk) session.give_lead();
+
+  size_t part = std::min<uint64_t>(bytes, Staging::kChunk);
+  CUresult result = copy_down(session, buffer, address, part, stream);
+  if (result != CUDA_SUCCESS) {
+    session.finish(request, result);
+  } else {
+    const std::lock_guard lock(session.write_mutex());
+    session.send_head(request, CUDA_SUCCESS, bytes);
+    uint64_t done = 0;
+    for (;;) {
+      if (!session.send_raw(buffer, part)) break;
+      done += part;
+      if (done == bytes) break;
+      part = std::min<uint64_t>(bytes - done, Staging::kChunk);
+      result = copy_down(session, buffer, address + done, part, stream);
+      if (result != CUDA_SUCCESS) {
+        session.context.connection.shutdown();  // half an answer cannot be taken back
+        break;
+      }
+    }
+  }
+  session.downloads.give_back(buffer);
+}
+
+void cuMemcpyDtoHAsync_v2(Session& session, Request& request) {
+  const auto download = request.args.get<uint32_t>();
+  const auto address = request.args.get<uint64_t>();
+  const auto bytes = request.args.get<uint64_t>();
+  const auto stream_index = request.args.get<uint32_t>();
+  if (!request.args.finished() || bytes == 0) return session.bad_frame(request);
+  CUstream stream = nullptr;
+  if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
+  // One buffer is enough: the stream copies the next piece after it has sent the one before.
+  uint8_t* buffer = session.downloads.take();
+  if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+  for (uint64_t offset = 0; offset < bytes; offset += Staging::kChunk) {
+    const size_t part = std::min<uint64_t>(bytes - offset, Staging::kChunk);
+    CUresult result = session.driver.cuMemcpyDtoHAsync_v2(buffer, address + offset, part, stream);
+    if (result != CUDA_SUCCESS) return session.finish(request, result);  // the buffer may still be in use
+    auto piece = std::make_unique<Piece>(Piece{&session, download, offset, part, buffer, offset + part == bytes});
+    result = session.driver.cuLaunchHostFunc(stream, send_piece, piece.get());
+    if (result != CUDA_SUCCESS) return session.finish(request, result);
+    static_cast<void>(piece.release());
+  }
+}
+
+// The stream asks the client for the bytes when it has come here.
+void host_copy(Session& session, Request& request) {
+  const auto number = request.args.get<uint32_t>();
+  const auto address = request.args.get<uint64_t>();
+  const auto bytes = request.args.get<uint64_t>();
+  const auto stream_index = request.args.get<uint32_t>();
+  if (!request.args.finished() || bytes == 0 || bytes > wire::kMaxBulk) return session.bad_frame(request);
+  CUstream stream = nullptr;
+  if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
+  free_used(session);
+  auto copy = std::make_unique<LateCopy>();
+  copy->memory = Staging::allocate(session.driver, bytes, &copy->pinned);
+  if (copy->memory == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+  const auto task = session.host_tasks.add(&session, number, bytes);
+  if (!task) return session.bad_frame(request);
+  task->target = copy->memory;
+  LateCopy* late = late_copies().emplace_back(std::move(copy)).get();
+  auto holder = std::make_unique<std::shared_ptr<HostTask>>(task);
+  CUresult result = session.driver.cuLaunchHostFunc(stream, run_host_task, holder.get());
+  if (result != CUDA_SUCCESS) {
+    session.host_tasks.finish(*task);
+    late->used.store(true);
+    return session.finish(request, result);
+  }
+  static_cast<void>(holder.release());
+  result = session.driver.cuMemcpyHtoDAsync_v2(address, late->memory, bytes, stream);
+  if (result == CUDA_SUCCESS) result = session.driver.cuLaunchHostFunc(stream, mark_used, late);
+  session.finish(request, result);
+}
+
+}  // namespace sluice::worker::calls

@@ -1,0 +1,242 @@
+#include "worker/calls/session.h"
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+namespace sluice::worker {
+
+thread_local bool Session::gave_lead_ = false;
+
+Session::Session(SessionContext& session_context)
+    : context(session_context),
+      driver(session_context.driver),
+      staging(session_context.driver),
+      downloads(session_context.driver),
+      input_(session_context.connection) {}
+
+bool Session::run() {
+  // Not a leader itself: a leader may be waiting for a kernel that never ends when the client goes.
+  std::thread([this] { park(); }).detach();
+  std::unique_lock lock(lead_mutex_);
+  over_.wait(lock, [this] { return ended_; });
+  return !broken_;
+}
+
+// A thread waits here until the lead is free, and leads until it has given it away or all is over.
+void Session::park() {
+  std::unique_lock lock(lead_mutex_);
+  while (!ended_) {
+    if (leading_) {
+      parked_++;
+      lead_free_.wait(lock, [this] { return !leading_ || ended_; });
+      parked_--;
+      continue;
+    }
+    leading_ = true;
+    lock.unlock();
+    lead();
+    lock.lock();
+  }
+}
+
+void Session::lead() {
+  gave_lead_ = false;
+  // The driver's current context is the thread's; the session's is the same for whoever leads.
+  if (current_context_ != 0) enter_context(current_context_);
+  while (serve_one()) {
+    if (gave_lead_) return;
+  }
+  host_tasks.abandon();
+  const std::lock_guard lock(lead_mutex_);
+  ended_ = true;
+  leading_ = false;
+  lead_free_.notify_all();
+  over_.notify_all();
+}
+
+void Session::give_lead() {
+  gave_lead_ = true;
+  const std::lock_guard lock(lead_mutex_);
+  leading_ = false;
+  if (parked_ > 0) {
+    lead_free_.notify_one();
+  } else {
+    // Lives as long as the process, like the session.
+    std::thread([this] { park(); }).detach();
+  }
+}
+
+bool Session::serve_one() {
+  if (broken_) return false;
+  wire::RequestHeader header;
+  if (!read_header(&header)) return false;
+  Request request;
+  request.call = static_cast<generated::CallId>(header.call);
+  request.flags = header.flags;
+  uint32_t arguments = header.length;
+  const auto word = [&](uint32_t* value) {
+    const uint8_t* bytes = arguments >= sizeof *value ? read_bytes(sizeof *value) : nullptr;
+    if (bytes == nullptr) return false;
+    std::memcpy(value, bytes, sizeof *value);
+    arguments -= static_cast<uint32_t>(sizeof *value);
+    return true;
+  };
+  if (request.sync() && !word(&request.sequence)) return false;
+  if ((header.flags & wire::kBulk) != 0) {
+    uint32_t size = 0;
+    if (!word(&size) || size > arguments) {
+      bad_frame(request);
+      return false;
+    }
+    request.bulk_bytes = arguments - size;
+    arguments = size;
+  }
+  if (arguments > wire::kMaxArguments || request.bulk_bytes > wire::kMaxBulk) {
+    bad_frame(request);
+    return false;
+  }
+  const uint8_t* bytes = read_bytes(arguments);
+  if (bytes == nullptr) return false;
+  request.args = wire::Reader(bytes, arguments);
+  count_call(request);
+  run_request(request, header.call);
+  // After giving the lead away the session is somebody else's.
+  return gave_lead_ || (!broken_ && request.bulk_bytes == 0) || skip_bulk(request);
+}
+
+void Session::run_request(Request& request, uint16_t call) {
+  if (call < generated::kCallIdEnd) return dispatch(*this, request);
+  switch (static_cast<wire::ControlCall>(call)) {
+    case wire::ControlCall::set_context: {
+      const auto index = request.args.get<uint32_t>();
+      if (!request.args.finished()) return bad_frame(request);
+      return enter_context(index);
+    }
+    case wire::ControlCall::host_task_done:
+      return host_task_done(request);
+    case wire::ControlCall::bind_default_pool:
+      return calls::bind_default_pool(*this, request);
+    case wire::ControlCall::host_copy:
+      return calls::host_copy(*this, request);
+  }
+  bad_frame(request);
+}
+
+void Session::host_task_done(Request& request) {
+  const auto number = request.args.get<uint32_t>();
+  if (!request.args.finished()) return bad_frame(request);
+  const auto task = host_tasks.find(number);
+  if (!task || request.bulk_bytes != task->bytes) return bad_frame(request);
+  if (task->bytes > 0 && !read_bulk(request, task->target, task->bytes)) return;
+  host_tasks.finish(*task);
+}
+
+CUdevice Session::device(int32_t ordinal) const {
+  return device_exists(ordinal) ? context.devices[static_cast<size_t>(ordinal)].device : -1;
+}
+
+void Session::bind_context(uint32_t index, CUcontext handle, size_t ordinal, bool primary) {
+  bind(index, handle);
+  context_info_[index] = {handle, ordinal, primary};
+}
+
+void Session::enter_context(uint32_t index) {
+  current_context_ = index;
+  const auto known = context_info_.find(index);
+  // Without the context, as when creating it failed, calls fail in the driver for lack of one.
+  driver.cuCtxSetCurrent(known == context_info_.end() ? nullptr : known->second.handle);
+  if (known != context_info_.end()) current_ordinal_ = known->second.ordinal;
+}
+
+void Session::leave_context(uint32_t index) {
+  const auto known = context_info_.find(index);
+  if (known == context_info_.end()) return;
+  staging.forget(known->second.handle);
+  std::erase_if(allocations, [&](const auto& entry) {
+    if (entry.second.context != index) return false;
+    context.memory.release(entry.second.ordinal, entry.second.bytes);
+    return true;
+  });
+  context_info_.erase(known);
+  contexts_.forget(index);
+}
+
+void Session::keep_error(CUresult error) {
+  if (error == CUDA_SUCCESS) return;
+  const std::lock_guard lock(error_mutex_);
+  if (kept_error_ == CUDA_SUCCESS) kept_error_ = error;
+}
+
+CUresult Session::take_error() {
+  const std::lock_guard lock(error_mutex_);
+  return std::exchange(kept_error_, CUDA_SUCCESS);
+}
+
+void Session::finish(const Request& request, CUresult result) { finish(request, result, wire::Writer()); }
+
+void Session::finish(const Request& request, CUresult result, const wire::Writer& answer) {
+  if (!request.sync()) {
+    if (result != CUDA_SUCCESS) {
+      SLUICE_DEBUG("%s: error %d", generated::call_name(static_cast<uint16_t>(request.call)), result);
+      keep_error(result);
+    }
+    return;
+  }
+  const std::lock_guard lock(write_mutex_);
+  if (send_head(request, result, answer.size()) && answer.size() > 0) send_raw(answer.data(), answer.size());
+}
+
+bool Session::send_head(const Request& request, CUresult result, uint64_t bytes) {
+  if (result == CUDA_SUCCESS && bytes == 0 && generated::may_report_earlier_error(request.call)) {
+    result = take_error();
+  }
+  struct {
+    wire::ResponseHeader header;
+    uint32_t sequence;
+    int32_t result;
+  } head{{static_cast<uint32_t>(sizeof(uint32_t) + sizeof(int32_t) + bytes),
+          static_cast<uint16_t>(wire::ResponseKind::reply), 0},
+         request.sequence,
+         result};
+  return send_raw(&head, sizeof head);
+}
+
+bool Session::send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data,
+                   size_t data_bytes) {
+  const wire::ResponseHeader header{static_cast<uint32_t>(head_bytes + data_bytes), static_cast<uint16_t>(kind), 0};
+  const iovec parts[] = {{const_cast<wire::ResponseHeader*>(&header), sizeof header},
+                         {const_cast<void*>(head), head_bytes},
+                         {const_cast<void*>(data), data_bytes}};
+  const std::lock_guard lock(write_mutex_);
+  return context.connection.write_all(std::span(parts, data_bytes > 0 ? 3u : 2u));
+}
+
+bool Session::send_raw(const void* data, size_t size) { return context.connection.write_all(data, size); }
+
+void Session::send_goodbye(std::string_view reason) {
+  send(wire::ResponseKind::goodbye, reason.data(), std::min<size_t>(reason.size(), wire::kMaxGoodbye), nullptr, 0);
+}
+
+void Session::bad_frame(const Request& request) {
+  SLUICE_WARN("The client sent a frame that cannot be %s; its session ends.",
+              generated::call_name(static_cast<uint16_t>(request.call)));
+  broken_ = true;
+}
+
+void Session::count_call(const Request& request) {
+  SessionCounters& counters = context.counters;
+  counters.calls.fetch_add(1, std::memory_order_relaxed);
+  if (request.sync()) {
+    counters.round_trips.fetch_add(1, std::memory_order_relaxed);
+    // The clock is read where an answer costs much more anyway.
+    counters.last_call_unix_ms.store(unix_ms(), std::memory_order_relaxed);
+    counters.bytes_in.store(context.connection.bytes_read(), std::memory_order_relaxed);
+    counters.bytes_out.store(context.connection.bytes_written(), std::memory_order_relaxed);
+  }
+}
+
+}  // namespace sluice::worker

@@ -1,0 +1,170 @@
+// A client's session: its objects, the reading of its requests, the answers.
+//
+// One thread at a time leads: it reads requests and runs them in order, so that the driver sees them as
+// one thread would make them. A call that waits for the GPU gives the lead to another thread first.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "generated/call_ids.h"
+#include "generated/driver_table.h"
+#include "generated/worker_calls.h"
+#include "wire/frame.h"
+#include "wire/frame_input.h"
+#include "worker/calls/handle_table.h"
+#include "worker/calls/host_task.h"
+#include "worker/calls/staging.h"
+#include "worker/session.h"
+
+namespace sluice::worker {
+
+struct Request {
+  generated::CallId call{};
+  uint16_t flags = 0;
+  uint32_t sequence = 0;
+  wire::Reader args;
+  uint64_t bulk_bytes = 0;  // data that follows; the call reads it with Session::read_bulk
+
+  bool sync() const { return (flags & wire::kSync) != 0; }
+};
+
+class Session {
+ public:
+  explicit Session(SessionContext& context);
+
+  // Serves until the client has gone or has sent nonsense; true when it left in good order.
+  bool run();
+  // Tells the client why the session ends. Thread-safe.
+  void send_goodbye(std::string_view reason);
+
+  // The driver's handle for an index. Index 0 is the default stream, and nothing else.
+  template <typename Handle>
+  bool find(uint32_t index, Handle* handle) {
+    if constexpr (std::is_same_v<Handle, CUstream>) {
+      if (index == 0) {
+        *handle = nullptr;
+        return true;
+      }
+    }
+    return table_of(handle).find(index, reinterpret_cast<void**>(handle));
+  }
+  template <typename Handle>
+  bool take(uint32_t index, Handle* handle) {
+    return table_of(handle).take(index, reinterpret_cast<void**>(handle));
+  }
+  template <typename Handle>
+  void bind(uint32_t index, Handle handle) {
+    if (!table_of(&handle).bind(index, reinterpret_cast<void*>(handle))) broken_ = true;
+  }
+  void forget_function(uint32_t index) { functions_.forget(index); }
+
+  // The driver's device for the session's ordinal; one that no driver has for a wrong ordinal.
+  CUdevice device(int32_t ordinal) const;
+  bool device_exists(int32_t ordinal) const { return ordinal >= 0 && static_cast<size_t>(ordinal) < context.devices.size(); }
+  // The ordinal of the device of the context that calls are made in now.
+  size_t current_ordinal() const { return current_ordinal_; }
+  void bind_context(uint32_t index, CUcontext handle, size_t ordinal, bool primary);
+  // Makes the context current in this thread if it exists.
+  void enter_context(uint32_t index);
+  // The context is gone: what was in it as well.
+  void leave_context(uint32_t index);
+
+  // Answers a synchronous request, or keeps the error of an asynchronous one for a later answer.
+  void finish(const Request& request, CUresult result);
+  void finish(const Request& request, CUresult result, const wire::Writer& answer);
+  // An error of a call that was not waited for.
+  void keep_error(CUresult error);
+  // Takes the kept error out, for a call that answers with data when there is none.
+  CUresult take_error();
+  // The client sent what this call cannot be: the session ends.
+  void bad_frame(const Request& request);
+
+  // The next `size` bytes of the request's bulk data.
+  bool read_bulk(Request& request, void* into, size_t size);
+  bool skip_bulk(Request& request);
+
+  // Sends the head of an answer whose `bytes` follow with send_part. The caller keeps the lock in
+  // between. False when the connection has ended.
+  bool send_head(const Request& request, CUresult result, uint64_t bytes);
+  bool send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data, size_t data_bytes);
+  std::mutex& write_mutex() { return write_mutex_; }
+  bool send_raw(const void* data, size_t size);
+
+  // Another thread leads from here on; the calling one may wait for the GPU, answer, and must then
+  // return from its call without touching anything else of the session.
+  void give_lead();
+  // Before a driver call that may wait for all work of a context while a stream waits for the client:
+  // reads on until the client has done what it was asked for, keeping other requests for later.
+  void settle_host_tasks();
+
+  SessionContext& context;
+  generated::DriverTable& driver;
+  Staging staging;
+  DownloadBuffers downloads;
+  HostTaskTable host_tasks;
+  // Device memory by address: which device it was counted for, and how much.
+  struct Allocation {
+    size_t ordinal;
+    uint64_t bytes;
+    uint32_t context;
+  };
+  std::map<CUdeviceptr, Allocation> allocations;
+  uint32_t current_context() const { return current_context_; }
+
+ private:
+  HandleTable& table_of(CUcontext*) { return contexts_; }
+  HandleTable& table_of(CUstream*) { return streams_; }
+  HandleTable& table_of(CUevent*) { return events_; }
+  HandleTable& table_of(CUmodule*) { return modules_; }
+  HandleTable& table_of(CUlibrary*) { return libraries_; }
+  HandleTable& table_of(CUfunction*) { return functions_; }
+  HandleTable& table_of(CUkernel*) { return functions_; }
+  HandleTable& table_of(CUmemoryPool*) { return pools_; }
+
+  void lead();
+  bool serve_one();
+  bool read_header(wire::RequestHeader* header);
+  const uint8_t* read_bytes(size_t size);
+  bool read_into(void* into, size_t size);
+  void run_request(Request& request, uint16_t call);
+  void host_task_done(Request& request);
+  void park();
+  void count_call(const Request& request);
+
+  wire::FrameInput input_;
+  HandleTable contexts_, streams_, events_, modules_, libraries_, functions_, pools_;
+  struct ContextInfo {
+    CUcontext handle;
+    size_t ordinal;
+    bool primary;
+  };
+  std::map<uint32_t, ContextInfo> context_info_;
+  uint32_t current_context_ = 0;
+  size_t current_ordinal_ = 0;
+
+  std::mutex lead_mutex_;
+  std::condition_variable lead_free_;
+  std::condition_variable over_;
+  bool leading_ = false;
+  int parked_ = 0;
+  bool ended_ = false;
+  bool broken_ = false;
+  static thread_local bool gave_lead_;
+
+  // Requests that were read while host tasks were settled, in order, and where in them we are.
+  std::vector<uint8_t> kept_;
+  size_t kept_at_ = 0;
+  std::vector<uint8_t> kept_frame_;
+
+  std::mutex write_mutex_;
+  std::mutex error_mutex_;
+  CUresult kept_error_ = CUDA_SUCCESS;
+};
+
+}  // namespace sluice::worker
