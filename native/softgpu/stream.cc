@@ -10,6 +10,9 @@
 namespace sluice::softgpu {
 namespace {
 
+// A caller that is this far ahead of the device waits, as on a real one; bounds the memory of queued work.
+constexpr uint64_t kMaxQueued = 16384;
+
 constexpr auto kIdleWorkerLife = std::chrono::seconds(10);
 
 // A worker takes no signals: they are the program's, whose threads have handlers for them.
@@ -73,6 +76,9 @@ uint64_t Stream::enqueue(std::unique_ptr<Operation> operation) {
   } else if (worker_sleeps_) {
     lock.unlock();
     work_.notify_one();
+  } else if (number > completed_.load(std::memory_order_relaxed) + kMaxQueued) {
+    lock.unlock();
+    wait_for(number - kMaxQueued / 2);
   }
   return number;
 }
