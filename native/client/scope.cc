@@ -1,5 +1,9 @@
 #include "client/scope.h"
 
+#include <unistd.h>
+
+#include <utility>
+
 #include "generated/client_calls.h"
 
 namespace sluice::client {
@@ -29,19 +33,39 @@ bool ends_context(CUresult result) {
 
 }  // namespace
 
-ThreadState& thread_state() {
-  thread_local ThreadState state;
-  return state;
-}
+namespace {
 
-// The thread's default streams are the thread's; nobody can name them after it.
-ThreadState::~ThreadState() {
-  Session* session = nullptr;
-  if (current_session(&session) != CUDA_SUCCESS) return;
-  for (const auto& [key, stream] : default_streams) {
-    const Stream* object = session->streams.find(stream);
-    if (object != nullptr && object->alive()) calls::cuStreamDestroy_v2(stream);
+// The state itself outlives the thread's own end: exit() runs the destructors of the calling thread's
+// variables first and the program's exit handlers, which still call us, after them.
+thread_local ThreadState* this_thread = nullptr;
+
+// Frees the state of a thread that ends before the program does. Its default streams are the thread's;
+// nobody can name them after it.
+struct ThreadEnd {
+  bool armed = false;
+  ~ThreadEnd() {
+    if (::gettid() == ::getpid()) return;
+    Session* session = nullptr;
+    if (current_session(&session) == CUDA_SUCCESS) {
+      for (const auto& [key, stream] : this_thread->default_streams) {
+        const Stream* object = session->streams.find(stream);
+        if (object != nullptr && object->alive()) calls::cuStreamDestroy_v2(stream);
+      }
+    }
+    delete std::exchange(this_thread, nullptr);
   }
+};
+
+thread_local ThreadEnd thread_end;
+
+}  // namespace
+
+ThreadState& thread_state() {
+  if (this_thread == nullptr) [[unlikely]] {
+    this_thread = new ThreadState;
+    thread_end.armed = true;  // the first use registers its destructor
+  }
+  return *this_thread;
 }
 
 CUresult Scope::enter() {

@@ -19,7 +19,6 @@ struct ThreadState {
   bool in_host_function = false;  // such a thread may not call the driver
 
   Context* current() const { return stack.empty() ? nullptr : stack.back(); }
-  ~ThreadState();
 };
 
 ThreadState& thread_state();
