@@ -158,7 +158,8 @@ class SessionProcess {
     const json::Value body =
         welcome(start_.probe["driverVersion"], devices, {std::string(wire::kNvmlFeature)});
     if (!send_welcome(body)) return;
-    std::thread(&SessionProcess::watch_channel, this, [](std::string_view) {}).detach();
+    std::thread(&SessionProcess::watch_channel, this, nullptr).detach();
+    begin_serving();
     answer_nvml_queries(*connection_, grant_, devices, request_.program.host);
     finish(kExitClosed);
   }
@@ -183,7 +184,7 @@ class SessionProcess {
       const uint64_t granted = std::min(gpu.memory_bytes.value_or(found->total_bytes), found->total_bytes);
       devices.push_back({found->device, gpu.uuid, granted, !gpu.memory_bytes});
       limits.push_back(granted);
-      described.push(driver->snapshot(*found, start_.calls).set("totalBytes", granted));
+      described.push(describe(*driver, *found).set("totalBytes", granted));
     }
     SlotAccounting memory(grant_.memory, slot_, std::move(limits));
     SessionContext context{.connection = *connection_,
@@ -198,7 +199,19 @@ class SessionProcess {
                            .cache_dir = start_.cache_dir};
     if (!send_welcome(welcome(driver->version(), described, context.features))) return;
     std::thread(&SessionProcess::watch_channel, this, start_.calls.send_goodbye).detach();
+    begin_serving();
     finish(start_.calls.serve(context));
+  }
+
+  // What the probe found, which spares every session from asking the driver for all attributes again.
+  json::Value describe(SessionDriver& driver, const DriverDevice& device) {
+    for (const json::Value& known : start_.probe["devices"].items()) {
+      if (known["uuid"].string_or("") == device.uuid &&
+          start_.probe["driverVersion"].as_int() == driver.version()) {
+        return known;
+      }
+    }
+    return driver.snapshot(device, start_.calls);
   }
 
   static std::string gpu_missing(const std::string& uuid) {
@@ -207,30 +220,49 @@ class SessionProcess {
 
   // Runs beside the serving thread until the listener ends the session.
   void watch_channel(std::function<void(std::string_view)> goodbye) {
-    std::string reason;
+    std::string reason = "The Sluice worker on this server has died.";
     for (;;) {
       const auto message = start_.channel.receive(std::nullopt);
-      if (!message) break;  // the listener is gone, and the kernel ends this process with it
+      if (!message) break;  // the kernel ends this process with its listener, at the latest
       if ((*message)["type"].string_or("") != "end") continue;
       reason = (*message)["reason"].string_or("The allocation has ended.");
       break;
     }
     std::unique_lock lock(mutex_);
     ending_ = true;
+    // Before the client is served there is nothing that could carry a goodbye to it.
+    changed_.wait(lock, [this] { return serving_ || served_; });
     lock.unlock();
-    goodbye(reason);
+    if (goodbye) say_goodbye(goodbye, reason);
     connection_->finish_writing();
     lock.lock();
-    served_changed_.wait_for(lock, kGoodbyeTime, [this] { return served_; });
+    changed_.wait_for(lock, kGoodbyeTime, [this] { return served_; });
     ::_exit(kExitEnded);
+  }
+
+  // Serving has only just begun, perhaps: until it can carry a goodbye, nothing is written.
+  void say_goodbye(const std::function<void(std::string_view)>& goodbye, const std::string& reason) {
+    const uint64_t before = connection_->bytes_written();
+    const auto end = SteadyClock::now() + kGoodbyeTime;
+    do {
+      goodbye(reason);
+      std::this_thread::yield();
+    } while (connection_->bytes_written() == before && connection_->failure().empty() &&
+             SteadyClock::now() < end);
+  }
+
+  void begin_serving() {
+    const std::lock_guard lock(mutex_);
+    serving_ = true;
+    changed_.notify_all();
   }
 
   // Ends the process, unless it is being ended: then the goodbye has to get out first.
   [[noreturn]] void finish(int status) {
     std::unique_lock lock(mutex_);
     served_ = true;
-    served_changed_.notify_all();
-    served_changed_.wait_for(lock, std::chrono::hours(1), [this] { return !ending_; });
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !ending_; });
     ::_exit(status);
   }
 
@@ -241,7 +273,8 @@ class SessionProcess {
   size_t slot_ = 0;
   std::string session_;
   std::mutex mutex_;
-  std::condition_variable served_changed_;
+  std::condition_variable changed_;
+  bool serving_ = false;
   bool served_ = false;
   bool ending_ = false;
 };

@@ -274,8 +274,11 @@ TEST(Listener, AKilledListenerTakesItsSessionsWithIt) {
   Client client(granted.worker.grant());
   ASSERT_TRUE(client.welcomed());
   ::kill(granted.worker.pid(), SIGKILL);
-  char byte = 0;
-  EXPECT_EQ(client.connection().read_some(&byte, 1), 0);
+  // The kernel may be faster than the goodbye; the connection ends in any case.
+  char bytes[256];
+  while (client.connection().read_some(bytes, sizeof bytes) > 0) {
+  }
+  EXPECT_NE(client.connection().failure(), "");
 }
 
 TEST(Listener, ABrokenDriverIsASentenceForAgentAndClient) {
