@@ -18,6 +18,8 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
   let program: ReturnType<Pool['sluice']>;
 
   const gpuCard = (index: number) => page.getByRole('region', { name: `GPU ${index}`, exact: true });
+  const openFromSidebar = (name: string) =>
+    page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   const memoryUsed = async (index: number) => {
     const label = await gpuCard(index)
       .getByRole('img', { name: /^Memory:/ })
@@ -56,7 +58,7 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
   });
 
   test('the server and its two GPUs are there', async () => {
-    await page.getByRole('navigation').getByRole('link', { name: 'Servers' }).click();
+    await openFromSidebar('Servers');
     const row = page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1);
     await row.getByText('ready').waitFor();
     await row.getByRole('link').click();
@@ -81,7 +83,7 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
   test('an allocation by hand leads to the command that uses it', async () => {
     await page.getByLabel(/^Purpose/).fill('seen by a browser');
     await page.getByRole('button', { name: 'Allocate' }).click();
-    await page.waitForURL(/\/allocations\/[^/]+$/);
+    await page.waitForURL(/\/allocations\/(?!new)[^/]+$/);
     allocationId = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     await page.getByText(`bin/sluice client --allocation ${allocationId} -- <program>`).waitFor();
     await page.getByText('seen by a browser').waitFor();
@@ -100,7 +102,7 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
       .getByRole('img', { name: /now [1-9]\d* %$/ })
       .waitFor({ timeout: LIVE_MS });
 
-    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
+    await openFromSidebar('Overview');
     const chart = page
       .getByRole('region', { name: /^Utilization of the pool/ })
       .locator('.recharts-area-area');
@@ -113,7 +115,7 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
   });
 
   test('a revocation ends the program at once, with the reason, and proves the GPU free', async () => {
-    await page.getByRole('navigation').getByRole('link', { name: 'Allocations' }).click();
+    await openFromSidebar('Allocations');
     await page
       .getByRole('row')
       .filter({ hasText: 'seen by a browser' })
@@ -138,12 +140,12 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
 
     await dialog.getByText(/is free again$/).waitFor();
     await dialog.getByRole('button', { name: 'Close' }).first().click();
-    await page.getByRole('navigation').getByRole('link', { name: 'Servers' }).click();
+    await openFromSidebar('Servers');
     await page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1).getByRole('link').click();
     await gpuCard(1).getByText('Nobody holds it.').waitFor();
     await expect.poll(() => memoryUsed(1), { timeout: LIVE_MS }).toBe('Memory: 0 MiB used');
 
-    await page.getByRole('navigation').getByRole('link', { name: 'Tasks' }).click();
+    await openFromSidebar('Tasks');
     await page.getByText('Finished', { exact: true }).click();
     await page.getByRole('row').filter({ hasText: 'matrix_mul' }).getByText('revoked').waitFor();
   });
@@ -158,7 +160,7 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
     await restarted;
     await page.getByRole('status').filter({ hasText: /live$/ }).waitFor({ timeout: 60_000 });
     expect(await page.locator('body[data-not-reloaded]').count()).toBe(1);
-    await page.getByRole('navigation').getByRole('link', { name: 'GPUs' }).click();
+    await openFromSidebar('GPUs');
     await expect
       .poll(() => page.getByRole('img', { name: /^Utilization over the last 5 minutes/ }).count())
       .toBe(2);
