@@ -33,10 +33,12 @@ void close_all_but(int a, int b) {
 }
 
 const char* how_it_ended(int status, bool ended_by_us) {
+  // Its program had left by itself before the end reached it.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitClosed) return "closed";
   if (ended_by_us) return "revoked";
   if (WIFSIGNALED(status))
     return WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM ? "killed" : "crashed";
-  return WEXITSTATUS(status) == kExitClosed ? "closed" : "crashed";
+  return "crashed";
 }
 
 json::Value how_in_words(int status) {
