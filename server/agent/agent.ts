@@ -4,7 +4,7 @@ import type { AgentToServer } from '../../protocol/control/agentMessages';
 import { AGENT_PROTOCOL_VERSION } from '../../protocol/control/agentMessages';
 import type { Logger } from '../log';
 import type { Certificate } from '../proxy/certificate';
-import { killWorker } from '../proxy/workerProcess';
+import { isWorker, killWorker } from '../proxy/workerProcess';
 import type { WorkerControl } from '../proxy/workerControl';
 import type { WorkerSupervisor } from '../proxy/workerSupervisor';
 import { Allocations } from './allocations';
@@ -39,6 +39,7 @@ export class Agent {
   private readonly allocations: Allocations;
   private readonly telemetry: Telemetry;
   private connectedBefore = false;
+  private workerPid: number | null = null;
 
   constructor(private readonly parts: AgentParts) {
     const { driver, supervisor, log } = parts;
@@ -86,6 +87,7 @@ export class Agent {
   }
 
   private onWorkerUp(control: WorkerControl): void {
+    this.workerPid = control.ready.pid;
     for (const end of this.sessions.replaced(control.ready.sessions)) this.link.send(end);
     control.on('sessionStarted', (session) => {
       const record = this.sessions.started(session);
@@ -116,9 +118,12 @@ export class Agent {
   }
 
   private onWorkerDown(): void {
-    // Session processes without their listener are counted by nobody and would keep their memory.
-    for (const session of this.sessions.all) killWorker(session.workerPid);
-    for (const end of this.sessions.replaced([])) this.link.send(end);
+    // When only the connection broke, the worker tells all of it again after the next connect.
+    if (this.workerPid === null || !isWorker(this.workerPid)) {
+      // Session processes without their listener are counted by nobody and would keep their memory.
+      for (const session of this.sessions.all) killWorker(session.workerPid);
+      for (const end of this.sessions.replaced([])) this.link.send(end);
+    }
     this.sendHealth();
     this.link.start();
   }

@@ -1,6 +1,6 @@
 // Which driver the sessions of this host load, and which NVML goes with it.
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Env } from '../env';
 import { SluiceError } from '../errors';
 import type { NativePaths } from '../proxy/projectPaths';
@@ -36,7 +36,10 @@ export interface Driver {
  * else software GPUs. Throws DRIVER_UNUSABLE when the one chosen has no GPU.
  */
 export async function chooseDriver(env: Env, paths: NativePaths, dataDir: string): Promise<Driver> {
-  if (env.driver !== null) return open(env.driver, sourceBeside(env, env.driver, paths, dataDir));
+  if (env.driver !== null) {
+    const library = resolve(env.driver);
+    return open(library, sourceBeside(env, library, paths, dataDir));
+  }
   if (env.softgpu === null) {
     const nvidia = await findNvidia();
     if (nvidia !== null) return nvidia;

@@ -1,5 +1,6 @@
 // `sluice agent`: puts the daemon together and runs it until it is told to stop.
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { getEnv, type Env } from '../env';
@@ -7,6 +8,7 @@ import { SluiceError } from '../errors';
 import { createLog } from '../log';
 import { ensureCertificate } from '../proxy/certificate';
 import { nativePaths } from '../proxy/projectPaths';
+import { recordedWorker } from '../proxy/workerProcess';
 import { WorkerSupervisor } from '../proxy/workerSupervisor';
 import { bindAddress } from './addresses';
 import { Agent } from './agent';
@@ -36,12 +38,14 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     });
   }
   await takeDataDir(dataDir);
+  const bindHost = bindAddress(env.url, env.host);
+  await needDataPort(dataDir, bindHost, env.dataPort);
   const driver = await chooseDriver(env, paths, dataDir);
   const certificate = await ensureCertificate(dataDir, hostname());
   const supervisor = new WorkerSupervisor(
     {
       binary: paths.workerBinary,
-      listen: `${bindAddress(env.url, env.host)}:${env.dataPort}`,
+      listen: `${bindHost}:${env.dataPort}`,
       certificateFile: certificate.certificateFile,
       keyFile: certificate.keyFile,
       tls: env.tls,
@@ -74,6 +78,26 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const signal = await stopSignal();
   log.info({ signal, keepWorker: options.keepWorker }, 'the agent stops');
   await agent.stop(options.keepWorker ? 'keep' : 'shutdown');
+}
+
+/** Throws PORT_IN_USE when another program has the data port; a worker from before may have it. */
+async function needDataPort(dataDir: string, host: string, port: number): Promise<void> {
+  if (recordedWorker(dataDir) !== null) return;
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.on('error', (error) => {
+      reject(
+        new SluiceError(
+          'PORT_IN_USE',
+          `The data port ${port} on ${host} cannot be used (${error.message}).`,
+          {
+            hint: 'Stop the program that has it, or set SLUICE_DATA_PORT to another port.',
+          },
+        ),
+      );
+    });
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
 }
 
 function tokenSource(env: Env, option: string | null): () => string | null {

@@ -23,7 +23,7 @@ export interface LinkOptions {
 }
 
 const firstBackoffMs = 250;
-const maxBackoffMs = 15_000;
+const maxBackoffMs = 5_000;
 const connectTimeoutMs = 10_000;
 // A server that is busy, or stopped in a debugger, is not taken for one that is gone.
 const minSilenceMs = 10_000;

@@ -49,11 +49,9 @@ async function main(): Promise<void> {
   for (const command of commands) program.addCommand(command);
   program.addCommand(samplerCommand(), { hidden: true });
   for (const command of [program, ...commands, ...commands.flatMap((entry) => entry.commands)]) {
-    command
-      .exitOverride()
-      .configureOutput({
-        outputError: (text, write) => write(text.replace(/^error: /, 'sluice: ').replace(/\n(?=.)/g, ' ')),
-      });
+    command.exitOverride().configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'sluice: ').replace(/\n(?=.)/g, ' ')),
+    });
   }
   await program.parseAsync();
 }

@@ -40,7 +40,10 @@ export function explain(error: unknown): unknown {
   const said: unknown = (error.data as { sluice?: unknown } | undefined)?.sluice;
   if (isWireError(said)) {
     const code = isErrorCode(said.code) ? said.code : 'INTERNAL';
-    return new SluiceError(code, said.message, { hint: said.hint ?? hints[code] ?? null, cause: error });
+    return new SluiceError(code, said.message, {
+      hint: ownHints[code] ?? said.hint ?? hints[code] ?? null,
+      cause: error,
+    });
   }
   return new SluiceError(
     'CONTROL_PLANE_UNREACHABLE',
@@ -58,9 +61,13 @@ export function errorCode(error: unknown): string | null {
   return explained instanceof SluiceError ? explained.code : null;
 }
 
-/** What to do on the command line, where the server does not say it. */
-const hints: Partial<Record<string, string>> = {
+/** What to do on the command line where that is something else than elsewhere. */
+const ownHints: Partial<Record<string, string>> = {
   TOKEN_INVALID: 'Run `sluice login`, or set SLUICE_TOKEN to a valid token.',
+};
+
+/** What to do where the server does not say it. */
+const hints: Partial<Record<string, string>> = {
   GPU_COUNT_UNAVAILABLE: 'See `sluice list_gpus` and ask for fewer with -n.',
   GPU_MEMORY_UNAVAILABLE: 'See `sluice list_gpus` and ask for less with -m or -p.',
   GPU_BUSY: 'See `sluice list_gpus`, ask for less, or wait for it with --timeout SECONDS.',

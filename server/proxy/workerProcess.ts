@@ -73,7 +73,14 @@ export class WorkerProcess {
     const child = spawn(settings.binary, workerArguments(settings, controlSocketPath(dataDir)), {
       detached: true,
       stdio: ['ignore', log, log],
-      env: childEnvironment(settings.environment),
+      cwd: '/', // It outlives this process and must not keep a folder busy.
+      // It serves strangers: the agent's token is none of its business.
+      env: childEnvironment({
+        ...settings.environment,
+        SLUICE_TOKEN: null,
+        SLUICE_GRANT: null,
+        SLUICE_GRANT_FILE: null,
+      }),
     });
     closeSync(log);
     await once(child, 'spawn');

@@ -118,7 +118,7 @@ export class WorkerSupervisor extends EventEmitter<Events> {
 
   /** The worker that runs already; null when there is none that can be used. */
   private async adopt(): Promise<WorkerControl | null> {
-    const control = await WorkerControl.connect(controlSocketPath(this.dataDir)).catch(() => null);
+    const control = await WorkerControl.connect(controlSocketPath(this.dataDir)).catch(noneThere);
     const record = recordedWorker(this.dataDir);
     if (control === null) {
       // It runs but nobody can talk to it any more: its port is needed for the next.
@@ -161,4 +161,10 @@ export class WorkerSupervisor extends EventEmitter<Events> {
     killWorker(process.pid);
     throw new Error(`it did not open its control socket within ${startTimeoutMs / 1000} s`);
   }
+}
+
+/** null when nobody listens. A worker that is there but does not answer may be serving programs: it is left alone. */
+function noneThere(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') return null;
+  throw error;
 }

@@ -1,7 +1,7 @@
 // A whole pool for tests: the control plane, an agent, its worker and software
 // GPUs, as real processes on free ports with their state in a temporary folder.
 import { execa, type Options, type ResultPromise } from 'execa';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +31,8 @@ export interface Pool {
   sluice(args: readonly string[], options?: Options): ResultPromise<Options & { reject: false }>;
   /** pid of the agent. */
   agentPid(): number;
+  /** pid of the worker's listener. */
+  workerPid(): number;
   /** What the control plane and the agent have logged, for the message of a failing test. */
   output(): string;
   killServer(): Promise<void>;
@@ -118,6 +120,7 @@ export async function startPool(options: PoolOptions = {}): Promise<Pool> {
       sluice: (args, more = {}) =>
         execa(process.execPath, [bundles.sluice, ...args], { env, extendEnv: false, ...more, reject: false }),
       agentPid: () => agent?.pid ?? 0,
+      workerPid: () => leftWorker(join(folder, 'agent'))?.pid ?? 0,
       output: () => `${server?.output ?? ''}\n${agent?.output ?? ''}`,
       killServer: async () => server?.end('SIGKILL'),
       restartServer: async () => {
@@ -163,12 +166,16 @@ function readToken(credentials: string): string {
 
 /** A worker outlives an agent that was killed; after the test it must not stay. */
 function endLeftWorker(agentDir: string): void {
-  const record = join(agentDir, 'worker.json');
-  if (!existsSync(record)) return;
-  const { pid } = JSON.parse(readFileSync(record, 'utf8')) as { pid: number };
+  const worker = leftWorker(agentDir);
+  if (worker !== null) process.kill(worker.pid, 'SIGKILL');
+}
+
+/** The worker that the agent with this folder started; null when it has ended. */
+function leftWorker(agentDir: string): { pid: number } | null {
   try {
-    if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(agentDir)) process.kill(pid, 'SIGKILL');
+    const { pid } = JSON.parse(readFileSync(join(agentDir, 'worker.json'), 'utf8')) as { pid: number };
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(agentDir) ? { pid } : null;
   } catch {
-    // It ended with its agent, as it should.
+    return null; // It ended with its agent, as it should, or never started.
   }
 }

@@ -83,3 +83,18 @@ describe('kill -9 of the control plane', () => {
     await eventually(async () => expect(await allocations(pool)).toEqual([]), 40_000);
   });
 });
+
+describe('kill -9 of the worker', () => {
+  test('its program ends with an error and a sentence, and the next one runs', async () => {
+    holding = await startHolder(pool, ['run', '-m', '2048'], 300);
+    const before = pool.workerPid();
+    process.kill(before, 'SIGKILL');
+    const end = await holding.ended;
+    expect(end.exitCode).toBe(3);
+    expect(end.stderr.split('\n').slice(3)).toHaveLength(1);
+    await eventually(async () => expect(await allocations(pool)).toEqual([]));
+    await eventually(() => expect(pool.workerPid()).not.toBe(before));
+    holding = await startHolder(pool, ['run', '-m', '2048'], 300);
+    await endNormally();
+  });
+});
