@@ -93,5 +93,6 @@ std::span<const Entry> launch_entries();
 std::span<const Entry> occupancy_entries();
 std::span<const Entry> link_entries();
 std::span<const Entry> error_entries();
+std::span<const Entry> legacy_entries();
 
 }  // namespace sluice::softgpu

@@ -30,6 +30,15 @@ SLUICE_API cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, s
     return CUDA_SUCCESS;
   });
 }
+SLUICE_API cuFuncGetParamCount(CUfunction handle, size_t* count) {
+  return api([&]() -> CUresult {
+    if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Function* function;
+    SLUICE_TRY(find_function(handle, &function));
+    *count = function->info.params.size();
+    return CUDA_SUCCESS;
+  });
+}
 SLUICE_API cuFuncGetModule(CUmodule* out, CUfunction handle) {
   return api([&]() -> CUresult {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -89,6 +98,7 @@ std::span<const Entry> function_entries() {
       SLUICE_ENTRY("cuFuncGetAttribute", 2020, cuFuncGetAttribute),
       SLUICE_ENTRY("cuFuncSetAttribute", 9000, cuFuncSetAttribute),
       SLUICE_ENTRY("cuFuncGetParamInfo", 12040, cuFuncGetParamInfo),
+      SLUICE_ENTRY("cuFuncGetParamCount", 13020, cuFuncGetParamCount),
       SLUICE_ENTRY("cuFuncGetModule", 11000, cuFuncGetModule),
       SLUICE_ENTRY("cuFuncGetName", 12030, cuFuncGetName),
       SLUICE_ENTRY("cuFuncSetCacheConfig", 3000, cuFuncSetCacheConfig),

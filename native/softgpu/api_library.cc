@@ -210,6 +210,15 @@ SLUICE_API cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset, s
     return CUDA_SUCCESS;
   });
 }
+SLUICE_API cuKernelGetParamCount(CUkernel handle, size_t* count) {
+  return api([&]() -> CUresult {
+    if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Function* function;
+    SLUICE_TRY(current_function(handle, &function));
+    *count = function->info.params.size();
+    return CUDA_SUCCESS;
+  });
+}
 SLUICE_API cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle,
                                 CUdevice ordinal) {
   return api([&]() -> CUresult {
@@ -258,6 +267,7 @@ std::span<const Entry> library_entries() {
       SLUICE_ENTRY("cuKernelGetLibrary", 12050, cuKernelGetLibrary),
       SLUICE_ENTRY("cuKernelGetName", 12030, cuKernelGetName),
       SLUICE_ENTRY("cuKernelGetParamInfo", 12040, cuKernelGetParamInfo),
+      SLUICE_ENTRY("cuKernelGetParamCount", 13020, cuKernelGetParamCount),
       SLUICE_ENTRY("cuKernelGetAttribute", 12000, cuKernelGetAttribute),
       SLUICE_ENTRY("cuKernelSetAttribute", 12000, cuKernelSetAttribute),
       SLUICE_ENTRY("cuKernelSetCacheConfig", 12000, cuKernelSetCacheConfig),

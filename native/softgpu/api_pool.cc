@@ -221,13 +221,44 @@ SLUICE_API cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attrib
     return pool_attribute(*pool, attribute, value, true);
   });
 }
+SLUICE_API cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* map, size_t count) {
+  return api([&]() -> CUresult {
+    if (map == nullptr || count == 0 || count > kMaxDevices) return CUDA_ERROR_INVALID_VALUE;
+    Pool* pool;
+    SLUICE_TRY(find_pool(handle, &pool));
+    for (size_t i = 0; i < count; ++i) {
+      if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+      Device* device;
+      SLUICE_TRY(find_device(map[i].location.id, &device));
+      const uint32_t bit = uint32_t{1} << device->index;
+      switch (map[i].flags) {
+        case CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
+          pool->access.fetch_or(bit);
+          break;
+        case CU_MEM_ACCESS_FLAGS_PROT_NONE:
+          if (device == &pool->device) return CUDA_ERROR_INVALID_VALUE;  // the owner's cannot be taken away
+          pool->access.fetch_and(~bit);
+          memory_registry().changed();
+          break;
+        default:
+          return CUDA_ERROR_INVALID_VALUE;
+      }
+    }
+    return CUDA_SUCCESS;
+  });
+}
 SLUICE_API cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle, CUmemLocation* location) {
   return api([&]() -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Pool* pool;
     SLUICE_TRY(find_pool(handle, &pool));
-    const bool own = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == pool->device.index;
-    *flags = own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (location->type == CU_MEM_LOCATION_TYPE_DEVICE && driver()->device(location->id) == nullptr) {
+      return CUDA_ERROR_INVALID_DEVICE;
+    }
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+    const bool own = location->id == pool->device.index;
+    const bool granted = (pool->access.load() >> location->id & 1) != 0;
+    *flags = own || granted ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
   });
 }
@@ -247,6 +278,7 @@ std::span<const Entry> pool_entries() {
       SLUICE_ENTRY("cuMemPoolTrimTo", 11020, cuMemPoolTrimTo),
       SLUICE_ENTRY("cuMemPoolGetAttribute", 11020, cuMemPoolGetAttribute),
       SLUICE_ENTRY("cuMemPoolSetAttribute", 11020, cuMemPoolSetAttribute),
+      SLUICE_ENTRY("cuMemPoolSetAccess", 11020, cuMemPoolSetAccess),
       SLUICE_ENTRY("cuMemPoolGetAccess", 11020, cuMemPoolGetAccess),
   };
   return entries;

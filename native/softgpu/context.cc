@@ -7,6 +7,7 @@
 #include "softgpu/api.h"
 #include "softgpu/event.h"
 #include "softgpu/module.h"
+#include "softgpu/pool.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -179,6 +180,7 @@ void Context::destroy_stream(Stream& stream) {
 bool Context::accessible(const Allocation& allocation) const {
   if (allocation.context == this || allocation.on_host() || allocation.kind == MemoryKind::kManaged)
     return true;
+  if (allocation.pool != nullptr && (allocation.pool->access.load() >> device.index & 1) != 0) return true;
   const std::shared_lock lock(peers_mutex_);
   return peers_.contains(allocation.context);
 }

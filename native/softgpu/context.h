@@ -74,7 +74,8 @@ class Context : public ptx::Memory, public std::enable_shared_from_this<Context>
   std::atomic<uint64_t> limits[CU_LIMIT_MAX];
   std::atomic<int> cache_config{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<int> shared_config{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE};
-  unsigned api_version = 13000;
+  unsigned api_version = 3020;
+  std::atomic<int> attachments{0};
 
   std::mutex objects_mutex;
   std::unordered_set<Event*> events;

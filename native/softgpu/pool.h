@@ -32,6 +32,8 @@ class Pool {
   std::atomic<uint64_t> used_high{0};
   std::atomic<uint64_t> release_threshold{0};
   std::atomic<int> reuse_flags[3] = {1, 1, 1};
+  // Bit per device that may use this pool's memory besides the owner.
+  std::atomic<uint32_t> access{0};
   uint64_t max_bytes = 0;  // 0: the device's memory
 
  private:

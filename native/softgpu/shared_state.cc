@@ -133,6 +133,11 @@ std::unique_ptr<SharedState> SharedState::open(const std::string& directory, std
              ". SLUICE_SOFTGPU_DIR must name a folder that this user may write.";
     return nullptr;
   };
+  // With the folders above it, as mkdir -p does.
+  for (size_t slash = directory.find('/', 1); slash != std::string::npos;
+       slash = directory.find('/', slash + 1)) {
+    mkdir(directory.substr(0, slash).c_str(), 0755);
+  }
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return fail("create the folder " + directory);
   const std::string path = directory + "/state-1";
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -71,6 +71,48 @@ TEST_F(MemoryTest, SharedBetweenProcesses) {
   for (const int fd : {ready[0], ready[1], resume[0], resume[1]}) close(fd);
 }
 
+// Killed at any moment, inside the shared lock too, a process leaves nothing behind and nobody waiting.
+TEST_F(MemoryTest, KilledProcessesGiveEverythingBack) {
+  const size_t before = free_bytes();
+  for (int round = 0; round < 12; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execl("/proc/self/exe", "memory_test", "--churn", nullptr);
+      _exit(2);
+    }
+    // Until it is at work, and then some moment later.
+    while (free_bytes() == before && waitpid(child, nullptr, WNOHANG) == 0) usleep(200);
+    usleep(static_cast<useconds_t>(137 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    ASSERT_EQ(free_bytes(), before);
+    EXPECT_OK(cuMemFree_v2(allocate(4096)));
+  }
+}
+
+TEST_F(MemoryTest, PoolsAreSharedWithDevicesOnRequest) {
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(cuDeviceGetDefaultMemPool(&pool, 0));
+  CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, 1};
+  CUmemAccess_flags access{};
+  EXPECT_OK(cuMemPoolGetAccess(&access, pool, &location));
+  EXPECT_EQ(access, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  CUmemAccessDesc wanted{location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  EXPECT_OK(cuMemPoolSetAccess(pool, &wanted, 1));
+  EXPECT_OK(cuMemPoolGetAccess(&access, pool, &location));
+  EXPECT_EQ(access, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUdeviceptr address = 0;
+  ASSERT_OK(cuMemAllocAsync(&address, 4, nullptr));
+  CUcontext other = nullptr;
+  ASSERT_OK(cuCtxCreate_v2(&other, 0, 1));
+  EXPECT_OK(cuMemsetD32_v2(address, 8, 1));
+  EXPECT_OK(cuCtxSynchronize());
+  EXPECT_OK(cuCtxDestroy_v2(other));
+  EXPECT_EQ(read(address), 8u);
+  wanted.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  EXPECT_OK(cuMemPoolSetAccess(pool, &wanted, 1));
+}
+
 TEST_F(MemoryTest, CopiesInEveryDirection) {
   std::vector<unsigned char> source(300000), result(300000);
   std::iota(source.begin(), source.end(), 0);
@@ -239,6 +281,17 @@ TEST_F(MemoryTest, ContextsAndPeers) {
 
 namespace {
 
+// A process that allocates and frees until it is killed.
+int churn() {
+  CUcontext context;
+  CUdeviceptr first, second;
+  if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS) return 1;
+  while (cuMemAlloc_v2(&first, 1 << 20) == CUDA_SUCCESS && cuMemAlloc_v2(&second, 3000) == CUDA_SUCCESS &&
+         cuMemFree_v2(first) == CUDA_SUCCESS && cuMemFree_v2(second) == CUDA_SUCCESS) {
+  }
+  return 1;
+}
+
 // The other process of SharedBetweenProcesses: says what it sees, takes 100 MiB, waits to be killed.
 int run_child() {
   CUcontext context;
@@ -256,5 +309,6 @@ int run_child() {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--child") == 0) return run_child();
+  if (argc > 1 && std::strcmp(argv[1], "--churn") == 0) return churn();
   return run_with_devices(argc, argv, "2x(memory=1GiB,cc=9.0,sms=4)");
 }
