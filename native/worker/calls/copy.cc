@@ -1,6 +1,7 @@
 // Copies between the client's memory and the GPU's.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <vector>
 
@@ -35,26 +36,31 @@ void send_piece(void* argument) {
   if (piece->last) piece->session->downloads.give_back(piece->buffer);
 }
 
-// Memory of a copy whose bytes the client sends late; freed by the leading thread once it was used.
+// Memory of a copy whose bytes the client sends late. Kept for the next one: freeing page-locked memory
+// waits for the GPU, which may be waiting for the client, which only this thread can hear.
 struct LateCopy {
   uint8_t* memory = nullptr;
+  uint64_t bytes = 0;
   bool pinned = false;
-  std::atomic<bool> used{false};
+  std::atomic<bool> in_use{true};
 };
 
-void mark_used(void* argument) { static_cast<LateCopy*>(argument)->used.store(true, std::memory_order_release); }
+void mark_used(void* argument) { static_cast<LateCopy*>(argument)->in_use.store(false, std::memory_order_release); }
 
-std::vector<std::unique_ptr<LateCopy>>& late_copies() {
+// Memory of at least that size, at most twice as much; null when there is none.
+LateCopy* take_late_copy(Session& session, uint64_t bytes) {
   static auto* copies = new std::vector<std::unique_ptr<LateCopy>>;  // of the one session of the process
-  return *copies;
-}
-
-void free_used(Session& session) {
-  std::erase_if(late_copies(), [&](const std::unique_ptr<LateCopy>& copy) {
-    if (!copy->used.load(std::memory_order_acquire)) return false;
-    Staging::release(session.driver, copy->memory, copy->pinned);
-    return true;
-  });
+  for (const auto& copy : *copies) {
+    if (copy->bytes >= bytes && copy->bytes <= std::max<uint64_t>(2 * bytes, Staging::kSmallChunk) &&
+        !copy->in_use.load(std::memory_order_acquire)) {
+      copy->in_use.store(true);
+      return copy.get();
+    }
+  }
+  auto copy = std::make_unique<LateCopy>();
+  copy->bytes = std::max<uint64_t>(std::bit_ceil(bytes), Staging::kSmallChunk);
+  copy->memory = Staging::allocate(session.driver, copy->bytes, &copy->pinned);
+  return copy->memory ? copies->emplace_back(std::move(copy)).get() : nullptr;
 }
 
 }  // namespace
@@ -146,19 +152,16 @@ void host_copy(Session& session, Request& request) {
   if (!request.args.finished() || bytes == 0 || bytes > wire::kMaxBulk) return session.bad_frame(request);
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  free_used(session);
-  auto copy = std::make_unique<LateCopy>();
-  copy->memory = Staging::allocate(session.driver, bytes, &copy->pinned);
-  if (copy->memory == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+  LateCopy* late = take_late_copy(session, bytes);
+  if (late == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
   const auto task = session.host_tasks.add(&session, number, bytes);
   if (!task) return session.bad_frame(request);
-  task->target = copy->memory;
-  LateCopy* late = late_copies().emplace_back(std::move(copy)).get();
+  task->target = late->memory;
   auto holder = std::make_unique<std::shared_ptr<HostTask>>(task);
   CUresult result = session.driver.cuLaunchHostFunc(stream, run_host_task, holder.get());
   if (result != CUDA_SUCCESS) {
     session.host_tasks.finish(*task);
-    late->used.store(true);
+    mark_used(late);
     return session.finish(request, result);
   }
   static_cast<void>(holder.release());
