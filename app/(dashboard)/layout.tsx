@@ -1,13 +1,13 @@
 import { HydrationBoundary } from '@tanstack/react-query';
 import { headers } from 'next/headers';
-import { redirect } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { AppFrame } from '@/components/frame/AppFrame';
+import { SignInRedirect } from '@/components/signIn/SignInRedirect';
 import { prefetchPool } from './prefetchPool';
 
 export default async function DashboardLayout({ children }: Readonly<{ children: ReactNode }>) {
   const state = await prefetchPool(await headers());
-  if (!state) redirect('/sign-in');
+  if (!state) return <SignInRedirect />;
   return (
     <HydrationBoundary state={state}>
       <AppFrame>{children}</AppFrame>

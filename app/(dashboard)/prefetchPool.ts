@@ -20,8 +20,8 @@ export async function prefetchPool(headers: Headers): Promise<DehydratedState | 
   await Promise.all([
     queryClient.prefetchQuery(trpc.auth.me.queryOptions()),
     queryClient.prefetchQuery(trpc.servers.list.queryOptions()),
-    queryClient.prefetchQuery(trpc.allocations.list.queryOptions({})),
-    queryClient.prefetchQuery(trpc.tasks.list.queryOptions({})),
+    queryClient.prefetchQuery(trpc.allocations.list.queryOptions({ active: true })),
+    queryClient.prefetchQuery(trpc.tasks.list.queryOptions({ active: true })),
   ]);
   return dehydrate(queryClient);
 }

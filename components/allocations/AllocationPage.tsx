@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import Link from 'next/link';
 import { useState } from 'react';
-import { useTasks } from '../data/usePool';
+import { useRunningTasks } from '../data/usePool';
 import { countOf } from '../format/formatCount';
 import { PageBody } from '../frame/PageBody';
 import { PageHeader } from '../frame/PageHeader';
@@ -52,14 +52,20 @@ export function AllocationPage({ id }: Readonly<{ id: string }>) {
           {(row) => <AllocationContent allocation={row} />}
         </QueryView>
       </PageBody>
-      {revoking && allocation && <RevokeDialog allocation={allocation} onClose={() => setRevoking(false)} />}
+      {revoking && allocation && <RevokeDialog asOffered={allocation} onClose={() => setRevoking(false)} />}
     </>
   );
 }
 
 function AllocationContent({ allocation }: Readonly<{ allocation: AllocationRow }>) {
-  const tasks = useTasks();
-  const own = (tasks.data ?? []).filter((task) => task.allocationId === allocation.id);
+  const running = useRunningTasks();
+  const finished = useQuery(
+    useTRPC().tasks.list.queryOptions({ active: false, allocationId: allocation.id }),
+  );
+  const own = [
+    ...(running.data ?? []).filter((task) => task.allocationId === allocation.id),
+    ...(finished.data ?? []),
+  ];
   return (
     <>
       {canBeEnded(allocation) && (
@@ -79,7 +85,7 @@ function AllocationContent({ allocation }: Readonly<{ allocation: AllocationRow 
       )}
       <AllocationFacts allocation={allocation} />
       <Panel title="Programs" aside={countOf(own.length, 'program')}>
-        <QueryView query={tasks} label="programs">
+        <QueryView query={finished} label="programs">
           {() => <TasksTable rows={own} empty={<EmptyState title="No program has used it yet" />} />}
         </QueryView>
       </Panel>

@@ -1,6 +1,7 @@
 'use client';
 
-import { useAllocations } from '../data/usePool';
+import type { ReactNode } from 'react';
+import { useCurrentAllocations, useEndedAllocations } from '../data/usePool';
 import { useUrlState } from '../data/useUrlState';
 import { countOf } from '../format/formatCount';
 import { PageBody } from '../frame/PageBody';
@@ -14,7 +15,6 @@ import { SearchBox } from '../ui/SearchBox';
 import { Segmented } from '../ui/Segmented';
 import { EmptyState } from '../ui/States';
 import { AllocationsTable } from './AllocationsTable';
-import { isHolding } from './isHolding';
 import { NewAllocationLink } from './NewAllocationLink';
 
 const views = [
@@ -24,13 +24,9 @@ const views = [
 
 /** Who holds what, and is it used? */
 export function AllocationsPage() {
-  const allocations = useAllocations();
   const [query] = useUrlState('q', '');
   const [view, setView] = useUrlState('show', 'current');
   const ended = view === 'ended';
-  const found = (allocations.data ?? []).filter(
-    (row) => (isHolding(row) || row.state === 'queued') !== ended && matches(row, query),
-  );
   return (
     <>
       <PageHeader title="Allocations" action={<NewAllocationLink />} />
@@ -44,16 +40,42 @@ export function AllocationsPage() {
           />
           <SearchBox label="Search allocations" />
         </div>
-        <Panel
-          title={ended ? 'Ended allocations' : 'Current allocations'}
-          aside={countOf(found.length, 'allocation')}
-        >
-          <QueryView query={allocations} label="allocations">
-            {() => <AllocationsTable rows={found} empty={<NoAllocations query={query} ended={ended} />} />}
-          </QueryView>
-        </Panel>
+        {ended ? <EndedAllocations query={query} /> : <CurrentAllocations query={query} />}
       </PageBody>
     </>
+  );
+}
+
+function CurrentAllocations({ query }: Readonly<{ query: string }>) {
+  const rows = useCurrentAllocations();
+  return (
+    <AllocationsPanel title="Current allocations" allocations={rows} query={query} empty={<NoneHeld />} />
+  );
+}
+
+function EndedAllocations({ query }: Readonly<{ query: string }>) {
+  const rows = useEndedAllocations();
+  const empty = <EmptyState title="No allocation has ended yet" />;
+  return <AllocationsPanel title="Ended allocations" allocations={rows} query={query} empty={empty} />;
+}
+
+type PanelProps = {
+  title: string;
+  allocations: ReturnType<typeof useCurrentAllocations>;
+  query: string;
+  /** Shown when there is none at all; a search without a match says so itself. */
+  empty: ReactNode;
+};
+
+function AllocationsPanel({ title, allocations, query, empty }: Readonly<PanelProps>) {
+  const found = (allocations.data ?? []).filter((row) => matches(row, query));
+  const noMatch = <EmptyState title={`No allocation matches “${query}”`}>Shorten the search.</EmptyState>;
+  return (
+    <Panel title={title} aside={countOf(found.length, 'allocation')}>
+      <QueryView query={allocations} label="allocations">
+        {() => <AllocationsTable rows={found} empty={query === '' ? empty : noMatch} />}
+      </QueryView>
+    </Panel>
   );
 }
 
@@ -68,10 +90,7 @@ function matches(row: AllocationRow, query: string): boolean {
   ]);
 }
 
-function NoAllocations({ query, ended }: Readonly<{ query: string; ended: boolean }>) {
-  if (query !== '')
-    return <EmptyState title={`No allocation matches “${query}”`}>Shorten the search.</EmptyState>;
-  if (ended) return <EmptyState title="No allocation has ended yet" />;
+function NoneHeld() {
   return (
     <EmptyState title="Nobody holds a GPU now">
       <p>Allocate one by hand with the button above, or run a program, which allocates for itself:</p>

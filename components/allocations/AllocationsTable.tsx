@@ -2,7 +2,6 @@
 
 import Link from 'next/link';
 import { useState, type ReactNode } from 'react';
-import { useAllocations } from '../data/usePool';
 import { formatMemory } from '../format/formatMemory';
 import { Left, Since } from '../format/Since';
 import type { AllocationRow } from '../trpc/types';
@@ -17,21 +16,19 @@ type Props = { rows: readonly AllocationRow[]; sortKey?: string; empty: ReactNod
 
 /** Who holds what, and is it used? */
 export function AllocationsTable({ rows, sortKey, empty }: Readonly<Props>) {
-  const { data: all } = useAllocations();
-  const [revokingId, setRevokingId] = useState<string | null>(null);
-  // Looked up among all: a revoked row leaves the table while its dialog still shows what became of it.
-  const revoking = all?.find((row) => row.id === revokingId);
+  // Kept apart from the rows: a revoked one leaves the table while its dialog still shows what became of it.
+  const [revoking, setRevoking] = useState<AllocationRow | null>(null);
   return (
     <>
       <DataTable
         label="Allocations"
         rows={rows}
-        columns={[...columns, actions(setRevokingId)]}
+        columns={[...columns, actions(setRevoking)]}
         rowKey={(row) => row.id}
         sortKey={sortKey}
         empty={empty}
       />
-      {revoking && <RevokeDialog allocation={revoking} onClose={() => setRevokingId(null)} />}
+      {revoking && <RevokeDialog asOffered={revoking} onClose={() => setRevoking(null)} />}
     </>
   );
 }
@@ -99,11 +96,11 @@ const columns: Column<AllocationRow>[] = [
   },
 ];
 
-function actions(onRevoke: (id: string) => void): Column<AllocationRow> {
+function actions(onRevoke: (row: AllocationRow) => void): Column<AllocationRow> {
   return {
     id: 'actions',
     header: '',
     align: 'right',
-    cell: (row) => <RevokeButton allocation={row} size="small" onRevoke={() => onRevoke(row.id)} />,
+    cell: (row) => <RevokeButton allocation={row} size="small" onRevoke={() => onRevoke(row)} />,
   };
 }

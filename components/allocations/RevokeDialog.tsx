@@ -1,8 +1,8 @@
 'use client';
 
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
-import { useTasks } from '../data/usePool';
+import { useRunningTasks } from '../data/usePool';
 import { countOf } from '../format/formatCount';
 import { useApplyEvent } from '../live/useApplyEvent';
 import { taskKey } from '../tasks/taskKey';
@@ -24,13 +24,17 @@ const graces = [
   { value: '300', label: 'Give programs 5 minutes' },
 ];
 
-type Props = { allocation: AllocationRow; onClose: () => void };
+/** `asOffered`: the allocation as it was when the dialog opened; from then on it is followed live. */
+type Props = { asOffered: AllocationRow; onClose: () => void };
 
 /** Asks for the reason, names what will end, and then shows the way to a GPU that is proved free. */
-export function RevokeDialog({ allocation, onClose }: Readonly<Props>) {
+export function RevokeDialog({ asOffered, onClose }: Readonly<Props>) {
   const trpc = useTRPC();
   const applyEvent = useApplyEvent();
-  const tasks = useTasks();
+  const tasks = useRunningTasks();
+  const { data: allocation } = useQuery(
+    trpc.allocations.get.queryOptions({ id: asOffered.id }, { initialData: asOffered }),
+  );
   const [reason, setReason] = useState('');
   const [grace, setGrace] = useState('1');
   const revoke = useMutation(
@@ -38,9 +42,7 @@ export function RevokeDialog({ allocation, onClose }: Readonly<Props>) {
       onSuccess: (row) => applyEvent({ kind: 'allocations', allocations: [row] }),
     }),
   );
-  const programs = (tasks.data ?? []).filter(
-    (task) => task.allocationId === allocation.id && task.endedAt === null,
-  );
+  const programs = (tasks.data ?? []).filter((task) => task.allocationId === allocation.id);
   const asked = revoke.isSuccess || !canBeEnded(allocation);
 
   const submit = (event: FormEvent) => {

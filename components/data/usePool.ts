@@ -10,12 +10,23 @@ export function useServers() {
   return useQuery(useTRPC().servers.list.queryOptions());
 }
 
-export function useAllocations() {
-  return useQuery(useTRPC().allocations.list.queryOptions({}));
+/** Allocations that hold GPUs or wait for some. */
+export function useCurrentAllocations() {
+  return useQuery(useTRPC().allocations.list.queryOptions({ active: true }));
 }
 
-export function useTasks() {
-  return useQuery(useTRPC().tasks.list.queryOptions({}));
+/** The newest of those that are over. */
+export function useEndedAllocations() {
+  return useQuery(useTRPC().allocations.list.queryOptions({ active: false }));
+}
+
+export function useRunningTasks() {
+  return useQuery(useTRPC().tasks.list.queryOptions({ active: true }));
+}
+
+/** The newest of those that are over. */
+export function useFinishedTasks() {
+  return useQuery(useTRPC().tasks.list.queryOptions({ active: false }));
 }
 
 /** The last minutes of every GPU, one point a second. */

@@ -11,7 +11,7 @@ export function SessionGuard() {
   const path = usePathname();
   const ended = error !== null && describeError(error).code === 'SIGN_IN_REQUIRED';
   useEffect(() => {
-    if (ended) window.location.assign(`/sign-in?next=${encodeURIComponent(path)}`);
+    if (ended) window.location.assign(`/sign-in?next=${encodeURIComponent(path + window.location.search)}`);
   }, [ended, path]);
   return null;
 }

@@ -18,3 +18,13 @@ export function mergeRows<Row>(
   const added = [...byKey.values()];
   return newRows === 'front' ? [...added, ...merged] : [...merged, ...added];
 }
+
+/** Without the rows that have one of these keys. */
+export function dropRows<Row>(
+  rows: readonly Row[],
+  gone: readonly Row[],
+  keyOf: (row: Row) => string,
+): Row[] {
+  const keys = new Set(gone.map(keyOf));
+  return rows.filter((row) => !keys.has(keyOf(row)));
+}

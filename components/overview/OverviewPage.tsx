@@ -1,9 +1,8 @@
 'use client';
 
 import { AllocationsTable } from '../allocations/AllocationsTable';
-import { isHolding } from '../allocations/isHolding';
 import { NewAllocationLink } from '../allocations/NewAllocationLink';
-import { useAllocations, useServers, useTasks } from '../data/usePool';
+import { useCurrentAllocations, useRunningTasks, useServers } from '../data/usePool';
 import { countOf } from '../format/formatCount';
 import { PageBody } from '../frame/PageBody';
 import { PageHeader } from '../frame/PageHeader';
@@ -43,13 +42,13 @@ export function OverviewPage() {
 }
 
 function PoolContent({ servers }: Readonly<{ servers: readonly ServerRow[] }>) {
-  const allocations = useAllocations();
-  const tasks = useTasks();
-  const running = (tasks.data ?? []).filter((task) => task.endedAt === null);
-  const held = (allocations.data ?? []).filter((row) => isHolding(row) || row.state === 'queued');
+  const allocations = useCurrentAllocations();
+  const tasks = useRunningTasks();
+  const running = tasks.data ?? [];
+  const held = allocations.data ?? [];
   return (
     <>
-      <FigureStrip overview={prepareOverview(servers, allocations.data ?? [], tasks.data ?? [])} />
+      <FigureStrip overview={prepareOverview(servers, held, running)} />
       <div className="grid gap-4 lg:grid-cols-[2fr_1fr]">
         <UtilizationPanel servers={servers} />
         <MemoryPanel servers={servers} />

@@ -1,7 +1,7 @@
 'use client';
 
 import Link from 'next/link';
-import { useServers, useTasks, useTelemetry } from '../data/usePool';
+import { useRunningTasks, useServers, useTelemetry } from '../data/usePool';
 import { countOf } from '../format/formatCount';
 import { PageBody } from '../frame/PageBody';
 import { PageHeader } from '../frame/PageHeader';
@@ -54,8 +54,8 @@ export function ServerPage({ id }: Readonly<{ id: string }>) {
 
 function ServerContent({ server }: Readonly<{ server: ServerRow }>) {
   const telemetry = useTelemetry();
-  const tasks = useTasks();
-  const running = (tasks.data ?? []).filter((task) => task.serverId === server.id && task.endedAt === null);
+  const tasks = useRunningTasks();
+  const running = (tasks.data ?? []).filter((task) => task.serverId === server.id);
   return (
     <>
       <ServerFacts server={server} />

@@ -11,6 +11,7 @@ import { matchesQuery } from '../ui/matchesQuery';
 import { SearchBox } from '../ui/SearchBox';
 import { EmptyState } from '../ui/States';
 import { AddServer } from './AddServer';
+import { AddServerButton } from './AddServerButton';
 import { ServersTable } from './ServersTable';
 
 /** Which host needs me? */
@@ -19,7 +20,7 @@ export function ServersPage() {
   const [query] = useUrlState('q', '');
   return (
     <>
-      <PageHeader title="Servers" />
+      <PageHeader title="Servers" action={<AddServerButton />} />
       <PageBody>
         <SearchBox label="Search servers" />
         <Panel title="Servers" aside={servers.data && countOf(servers.data.length, 'server')}>

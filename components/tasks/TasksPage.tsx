@@ -1,6 +1,7 @@
 'use client';
 
-import { useTasks } from '../data/usePool';
+import type { ReactNode } from 'react';
+import { useFinishedTasks, useRunningTasks } from '../data/usePool';
 import { useUrlState } from '../data/useUrlState';
 import { countOf } from '../format/formatCount';
 import { PageBody } from '../frame/PageBody';
@@ -22,13 +23,9 @@ const views = [
 
 /** What runs on the pool, and what ran. */
 export function TasksPage() {
-  const tasks = useTasks();
   const [query] = useUrlState('q', '');
   const [view, setView] = useUrlState('show', 'running');
   const finished = view === 'finished';
-  const found = (tasks.data ?? []).filter(
-    (row) => (row.endedAt !== null) === finished && matches(row, query),
-  );
   return (
     <>
       <PageHeader title="Tasks" />
@@ -42,13 +39,38 @@ export function TasksPage() {
           />
           <SearchBox label="Search tasks" />
         </div>
-        <Panel title={finished ? 'Finished tasks' : 'Running tasks'} aside={countOf(found.length, 'task')}>
-          <QueryView query={tasks} label="tasks">
-            {() => <TasksTable rows={found} empty={<NoTasks query={query} finished={finished} />} />}
-          </QueryView>
-        </Panel>
+        {finished ? <FinishedTasks query={query} /> : <RunningTasks query={query} />}
       </PageBody>
     </>
+  );
+}
+
+function RunningTasks({ query }: Readonly<{ query: string }>) {
+  return <TasksPanel title="Running tasks" tasks={useRunningTasks()} query={query} empty={<NoneRunning />} />;
+}
+
+function FinishedTasks({ query }: Readonly<{ query: string }>) {
+  const empty = <EmptyState title="No program has finished yet" />;
+  return <TasksPanel title="Finished tasks" tasks={useFinishedTasks()} query={query} empty={empty} />;
+}
+
+type PanelProps = {
+  title: string;
+  tasks: ReturnType<typeof useRunningTasks>;
+  query: string;
+  /** Shown when there is none at all; a search without a match says so itself. */
+  empty: ReactNode;
+};
+
+function TasksPanel({ title, tasks, query, empty }: Readonly<PanelProps>) {
+  const found = (tasks.data ?? []).filter((row) => matches(row, query));
+  const noMatch = <EmptyState title={`No task matches “${query}”`}>Shorten the search.</EmptyState>;
+  return (
+    <Panel title={title} aside={countOf(found.length, 'task')}>
+      <QueryView query={tasks} label="tasks">
+        {() => <TasksTable rows={found} empty={query === '' ? empty : noMatch} />}
+      </QueryView>
+    </Panel>
   );
 }
 
@@ -56,9 +78,7 @@ function matches(row: TaskRow, query: string): boolean {
   return matchesQuery(query, [row.command, row.user, row.clientHost, row.serverAddress, row.how ?? '']);
 }
 
-function NoTasks({ query, finished }: Readonly<{ query: string; finished: boolean }>) {
-  if (query !== '') return <EmptyState title={`No task matches “${query}”`}>Shorten the search.</EmptyState>;
-  if (finished) return <EmptyState title="No program has finished yet" />;
+function NoneRunning() {
   return (
     <EmptyState title="No program uses the pool now">
       <p>Run one from any machine that has Sluice:</p>

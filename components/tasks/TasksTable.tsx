@@ -3,7 +3,7 @@
 import Link from 'next/link';
 import type { ReactNode } from 'react';
 import { GpuPlaces } from '../allocations/GpuPlaces';
-import { useAllocations } from '../data/usePool';
+import { useCurrentAllocations, useEndedAllocations } from '../data/usePool';
 import { formatCount } from '../format/formatCount';
 import { formatBytes } from '../format/formatMemory';
 import { Since } from '../format/Since';
@@ -17,12 +17,13 @@ type Props = { rows: readonly TaskRow[]; sortKey?: string; empty: ReactNode };
 
 /** Programs that use the pool, or did. */
 export function TasksTable({ rows, sortKey, empty }: Readonly<Props>) {
-  const { data: allocations } = useAllocations();
+  const { data: current } = useCurrentAllocations();
+  const { data: ended } = useEndedAllocations();
   return (
     <DataTable
       label="Tasks"
       rows={rows}
-      columns={[...who, gpusColumn(allocations ?? []), ...counters]}
+      columns={[...who, gpusColumn([...(current ?? []), ...(ended ?? [])]), ...counters]}
       rowKey={taskKey}
       sortKey={sortKey}
       empty={empty}

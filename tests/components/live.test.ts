@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeRows } from '@/components/live/mergeRows';
+import { dropRows, mergeRows } from '@/components/live/mergeRows';
 import { appendSamples, updateGpuReadings } from '@/components/live/mergeTelemetry';
 import { clockOffset } from '@/components/data/serverClock';
 import { gpuRow, serverRow } from './rows';
@@ -30,6 +30,11 @@ describe('changed rows', () => {
     expect(mergeRows([{ id: 'a', n: 1 }], [fresh, fresh], idOf, 'front').map(idOf)).toEqual(['c', 'a']);
     expect(mergeRows([{ id: 'a', n: 1 }], [fresh], idOf, 'end').map(idOf)).toEqual(['a', 'c']);
   });
+});
+
+test('rows that ended leave the list of current ones', () => {
+  const idOf = (row: { id: string }) => row.id;
+  expect(dropRows([{ id: 'a' }, { id: 'b' }], [{ id: 'b' }, { id: 'z' }], idOf)).toEqual([{ id: 'a' }]);
 });
 
 describe('live samples', () => {

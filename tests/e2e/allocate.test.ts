@@ -49,16 +49,15 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
 
   test('nobody gets in without the password, and the refusal is a sentence', async () => {
     await page.goto(`${pool.url}/servers`);
-    expect(new URL(page.url()).pathname).toBe('/sign-in');
+    await page.waitForURL(/\/sign-in\?next=%2Fservers$/);
     await signIn(page, pool.adminEmail, 'not the password');
     await page.getByText('No account has this e-mail address and password.').waitFor();
     await signIn(page, pool.adminEmail, pool.adminPassword);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('heading', { name: 'Servers', level: 1 }).waitFor();
     await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
   });
 
   test('the server and its two GPUs are there', async () => {
-    await openFromSidebar('Servers');
     const row = page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1);
     await row.getByText('ready').waitFor();
     await row.getByRole('link').click();
