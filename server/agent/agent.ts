@@ -48,7 +48,6 @@ export class Agent {
     this.telemetry = new Telemetry(driver.sampler, this.sessions, uuids, send, log);
     this.allocations = new Allocations({
       worker: (timeoutMs) => supervisor.whenUp(timeoutMs),
-      control: () => supervisor.control,
       samples: () => driver.sampler.samples(),
       publish: (samples) => this.telemetry.publish(samples),
       send,
@@ -111,7 +110,7 @@ export class Agent {
         message,
       );
     });
-    this.allocations.onWorkerUp();
+    this.allocations.onWorkerUp(control.ready.grants);
     this.sendHealth();
     // Not before: the hello tells which sessions run here.
     this.link.start();

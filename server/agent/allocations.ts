@@ -4,14 +4,12 @@
 //                 └──► (worker refuses) grantFailed
 import type { AgentGrant, AgentToServer, GpuSample } from '../../protocol/control/agentMessages';
 import type { Logger } from '../log';
-import { GrantRefusedError, WorkerGoneError, type WorkerControl } from '../proxy/workerControl';
+import { GrantRefusedError, WorkerGoneError } from '../proxy/workerControl';
 import type { WorkerGrant } from '../proxy/controlMessages';
 import { releaseAllocation, type ReleaseTools } from './release';
 import type { Sessions } from './sessions';
 
 export interface AllocationTools extends ReleaseTools {
-  /** The worker that is connected now. */
-  readonly control: () => WorkerControl | null;
   /** False: the server is away. */
   readonly send: (message: AgentToServer) => boolean;
   /** Shows the server a sample at once, so that free memory is true when the release is. */
@@ -24,6 +22,7 @@ export interface AllocationTools extends ReleaseTools {
 
 interface Releasing {
   version: number;
+  graceMs: number;
   readonly pids: Set<number>;
 }
 
@@ -37,6 +36,8 @@ export class Allocations {
   private readonly releasing = new Map<string, Releasing>();
   /** Ends of releases that the server was not there to hear. */
   private readonly unsent = new Map<string, AgentToServer>();
+  /** Of a former agent, on a worker that this one adopted; judged when the server has told what must exist. */
+  private readonly found = new Set<string>();
   /** False until the server has told what must exist: until then nothing is ended. */
   private told = false;
 
@@ -44,29 +45,22 @@ export class Allocations {
 
   /** Ids of the allocations that this host serves or is ending, for the hello. */
   get ids(): string[] {
-    const worker = this.told ? [] : (this.tools.control()?.ready.grants ?? []);
-    return [...new Set([...this.held.keys(), ...this.releasing.keys(), ...worker])];
+    return [...new Set([...this.held.keys(), ...this.releasing.keys(), ...this.found])];
   }
 
   /** The full truth of the server: what it does not name is ended, what it names is (again) given to the worker. */
   onGrants(grants: readonly AgentGrant[]): void {
     const wanted = new Set(grants.map((grant) => grant.allocationId));
     const running = this.tools.sessions.all.map((session) => session.allocationId);
-    const here = new Set([...this.ids, ...(this.tools.control()?.ready.grants ?? []), ...running]);
+    const here = new Set([...this.ids, ...running]);
+    this.found.clear();
     this.told = true;
     for (const [id, message] of this.unsent) {
       this.unsent.delete(id);
       if (!wanted.has(id)) this.report(id, message);
     }
     for (const allocationId of here) {
-      if (wanted.has(allocationId) || this.releasing.has(allocationId)) continue;
-      const version = this.held.get(allocationId)?.version ?? 0;
-      this.onEnd({
-        allocationId,
-        version,
-        reason: 'The control plane no longer has this allocation.',
-        graceMs: 0,
-      });
+      if (!wanted.has(allocationId) && !this.releasing.has(allocationId)) this.endUnknown(allocationId);
     }
     for (const grant of grants) this.onGrant(grant);
   }
@@ -78,21 +72,37 @@ export class Allocations {
 
   onEnd(end: EndMessage): void {
     const current = this.releasing.get(end.allocationId);
-    if (current !== undefined) {
-      current.version = end.version;
-      return;
+    if (current === undefined) return void this.release(end);
+    current.version = end.version;
+    if (end.graceMs < current.graceMs) {
+      current.graceMs = end.graceMs;
+      void this.hasten(end);
     }
-    void this.release(end);
   }
 
-  /** A worker is connected that may know nothing: it is told every grant again. */
-  onWorkerUp(): void {
+  /** A worker is connected: it is told every grant again, and what else it serves is ended. */
+  onWorkerUp(serves: readonly string[]): void {
     for (const grant of this.held.values()) void this.install(grant);
+    for (const allocationId of serves) {
+      if (this.held.has(allocationId) || this.releasing.has(allocationId)) continue;
+      if (this.told) this.endUnknown(allocationId);
+      else this.found.add(allocationId);
+    }
   }
 
   /** A session that begins while its allocation is being ended counts for the proof as well. */
   onSessionStarted(allocationId: string, pid: number): void {
     this.releasing.get(allocationId)?.pids.add(pid);
+  }
+
+  private endUnknown(allocationId: string): void {
+    const version = this.held.get(allocationId)?.version ?? 0;
+    this.onEnd({
+      allocationId,
+      version,
+      reason: 'The control plane no longer has this allocation.',
+      graceMs: 0,
+    });
   }
 
   private async install(grant: AgentGrant): Promise<void> {
@@ -115,12 +125,21 @@ export class Allocations {
     }
   }
 
+  /** An end that is under way gets a shorter grace; whoever began it hears when it is done. */
+  private async hasten({ allocationId, reason, graceMs }: EndMessage): Promise<void> {
+    try {
+      await (await this.tools.worker(grantTimeoutMs)).end(allocationId, reason, graceMs);
+    } catch (error) {
+      this.tools.log.debug({ allocationId, error }, 'the worker could not be told of the shorter grace');
+    }
+  }
+
   private async release(end: EndMessage): Promise<void> {
     const { allocationId, reason, graceMs } = end;
     const grant = this.held.get(allocationId);
     this.held.delete(allocationId);
     const pids = new Set(this.tools.sessions.of(allocationId).map((session) => session.workerPid));
-    const entry: Releasing = { version: end.version, pids };
+    const entry: Releasing = { version: end.version, graceMs, pids };
     this.releasing.set(allocationId, entry);
     // After a restart of the agent nobody here knows the GPUs of a former grant: all are judged.
     const uuids = grant?.gpus.map((gpu) => gpu.uuid) ?? this.tools.uuids;

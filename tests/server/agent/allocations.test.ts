@@ -55,7 +55,6 @@ beforeEach(async () => {
   allocations = new Allocations({
     worker: async () =>
       control.connected ? control : await WorkerControl.connect(path).then((next) => (control = next)),
-    control: () => control,
     samples: async () => samples,
     send: server.send,
     publish: () => undefined,
@@ -164,11 +163,22 @@ describe('an end', () => {
   });
 });
 
+test('a shorter grace is passed on while an end is under way', async () => {
+  worker.answer = () => null;
+  allocations.onEnd({ ...end, graceMs: 60_000 });
+  while (worker.told.length === 0) await new Promise(setImmediate);
+  allocations.onEnd({ ...end, version: 5, graceMs: 100 });
+  while (worker.told.length < 2) await new Promise(setImmediate);
+  expect(worker.told[1]).toEqual({ type: 'end', allocation: 'a1', reason: 'revoked', graceMs: 100 });
+  worker.say({ type: 'ended', allocation: 'a1' });
+  expect(await server.message('released')).toMatchObject({ version: 5 });
+});
+
 describe('the full truth of the server', () => {
   test('ends what it does not name, also what only the worker knows', async () => {
     allocations.onGrant(grant('a1', 3));
     await server.message('grantReady');
-    control.ready.grants.push('from-a-former-agent');
+    allocations.onWorkerUp(['a1', 'from-a-former-agent']);
     expect(allocations.ids).toEqual(['a1', 'from-a-former-agent']);
     allocations.onGrants([grant('a1', 3)]);
     expect(await server.message('released')).toMatchObject({ allocationId: 'from-a-former-agent' });
