@@ -20,8 +20,8 @@ namespace sluice::wire {
 
 namespace {
 
-constexpr size_t kRecord = 16u << 10;       // the most that one TLS record holds
-constexpr size_t kCiphertext = 256u << 10;  // sent with one system call
+constexpr size_t kRecord = 16u << 10;      // the most that one TLS record holds
+constexpr size_t kCiphertext = 64u << 10;  // sent with one system call; small enough to stay in the cache
 constexpr int kKeepaliveIdleS = 10;
 constexpr int kKeepaliveIntervalS = 5;
 constexpr int kKeepaliveProbes = 3;
