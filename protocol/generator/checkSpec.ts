@@ -17,7 +17,12 @@ export function coverageOf(spec: readonly Row[]): Coverage {
 
 /** True when the generator writes the client's body. */
 export function isRegularInClient(row: Row): boolean {
-  return row.callClass !== 'local' && row.callClass !== 'unsupported' && row.clientReason === null && row.as === null;
+  return (
+    row.callClass !== 'local' &&
+    row.callClass !== 'unsupported' &&
+    row.clientReason === null &&
+    row.as === null
+  );
 }
 
 /** True when the generator writes the worker's body. */
@@ -38,17 +43,25 @@ function problemsOf(row: Row, bySymbol: ReadonlyMap<string, Row>): string[] {
   }
   if (row.as !== null) {
     const target = bySymbol.get(row.as);
-    if (!target || target.callClass === 'unsupported' || target.as !== null) problems.push(`behaves as ${row.as}, which is not carried`);
+    if (!target || target.callClass === 'unsupported' || target.as !== null)
+      problems.push(`behaves as ${row.as}, which is not carried`);
     if (row.callClass !== 'local') problems.push('has "as" and frames of its own');
   }
-  if (row.perThread === 'ptsz' && row.parameters.length > 0 && !row.parameters.some((p) => p.type === 'stream')) {
-    if (!row.base.startsWith('cuGetProcAddress') && row.base !== 'cuLaunchKernelEx') problems.push('has no stream for its per-thread variant');
+  if (
+    row.perThread === 'ptsz' &&
+    row.parameters.length > 0 &&
+    !row.parameters.some((p) => p.type === 'stream')
+  ) {
+    if (!row.base.startsWith('cuGetProcAddress') && row.base !== 'cuLaunchKernelEx')
+      problems.push('has no stream for its per-thread variant');
   }
   const regular = isRegularInClient(row) || isRegularInWorker(row);
   for (const parameter of row.parameters) {
     const memory = ['reads', 'writes', 'keeps', 'in', 'inout'].includes(parameter.direction);
-    if (memory && isRegularInClient(row)) problems.push(`is irregular (${parameter.name} is memory): give the reason`);
-    if (parameter.direction === 'out' && row.callClass === 'async' && regular) problems.push(`is async and has the result ${parameter.name}`);
+    if (memory && isRegularInClient(row))
+      problems.push(`is irregular (${parameter.name} is memory): give the reason`);
+    if (parameter.direction === 'out' && row.callClass === 'async' && regular)
+      problems.push(`is async and has the result ${parameter.name}`);
     if (parameter.length !== null && !row.parameters.some((p) => p.name === parameter.length)) {
       problems.push(`counts ${parameter.name} by ${parameter.length}, which is no parameter`);
     }
@@ -72,6 +85,7 @@ export function checkSpec(spec: readonly Row[], ids: ReadonlyMap<string, number>
   for (const symbol of ids.keys()) {
     if (!bySymbol.has(symbol)) problems.push(`${symbol} is in protocol/ids.txt and has no row`);
   }
-  for (const row of spec) problems.push(...problemsOf(row, bySymbol).map((problem) => `${row.symbol} ${problem}`));
+  for (const row of spec)
+    problems.push(...problemsOf(row, bySymbol).map((problem) => `${row.symbol} ${problem}`));
   if (problems.length > 0) throw new Error(`The spec is inconsistent:\n  ${problems.join('\n  ')}`);
 }

@@ -4,10 +4,13 @@ import { argumentList, parameterList } from './declarations.js';
 
 function exportOf(row: Row, perThread: boolean, target: Row): string {
   const name = perThread && row.perThread ? `${row.symbol}_${row.perThread}` : row.symbol;
-  const args = argumentList(row.parameters, (p) => (perThread && p.cType === 'CUstream' ? `per_thread(${p.name})` : p.name));
+  const args = argumentList(row.parameters, (p) =>
+    perThread && p.cType === 'CUstream' ? `per_thread(${p.name})` : p.name,
+  );
   if (row.perThread === 'ptds') args.push(perThread ? 'CU_STREAM_PER_THREAD' : 'nullptr');
   if (perThread && row.base === 'cuLaunchKernelEx') args[0] = '&per_thread_config';
-  const copy = perThread && row.base === 'cuLaunchKernelEx' ? '\n  PerThreadConfig per_thread_config(config);' : '';
+  const copy =
+    perThread && row.base === 'cuLaunchKernelEx' ? '\n  PerThreadConfig per_thread_config(config);' : '';
   return `SLUICE_EXPORT CUresult ${name}(${parameterList(row.parameters)}) {
   observe("${name}");${copy}
   return calls::${target.symbol}(${args.join(', ')});
@@ -36,7 +39,12 @@ ${exports.join('\n\n')}
 `;
   const refused = spec
     .filter((row) => row.callClass === 'unsupported')
-    .flatMap((row) => [row.symbol, ...(row.perThread ? [`${row.symbol}_${row.perThread}`] : [])].map((name) => ({ name, reason: row.unsupportedReason })));
+    .flatMap((row) =>
+      [row.symbol, ...(row.perThread ? [`${row.symbol}_${row.perThread}`] : [])].map((name) => ({
+        name,
+        reason: row.unsupportedReason,
+      })),
+    );
   const unsupported = `// Exported so that programs link and learn at the call what is not there.
 #include "client/export.h"
 

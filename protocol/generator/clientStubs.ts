@@ -14,7 +14,8 @@ function requestSize(row: Row): number {
 
 function resolveLines(row: Row): string[] {
   return row.parameters.flatMap((p) => {
-    if (p.direction === 'out' || p.direction === 'new') return [`  if (${p.name} == nullptr) return CUDA_ERROR_INVALID_VALUE;`];
+    if (p.direction === 'out' || p.direction === 'new')
+      return [`  if (${p.name} == nullptr) return CUDA_ERROR_INVALID_VALUE;`];
     if (!isHandle(p.type)) return [];
     return [
       `  std::uint32_t ${p.name}_index = 0;`,
@@ -79,7 +80,13 @@ function stub(row: Row): string {
 /** Bodies of the regular calls in the client. */
 export function clientStubs(spec: readonly Row[]): GeneratedFile[] {
   const regular = spec.filter(isRegularInClient);
-  const kinds = [...new Set(regular.flatMap((row) => row.parameters.filter((p) => p.direction === 'new').map((p) => capitalised(p.type))))];
+  const kinds = [
+    ...new Set(
+      regular.flatMap((row) =>
+        row.parameters.filter((p) => p.direction === 'new').map((p) => capitalised(p.type)),
+      ),
+    ),
+  ];
   const text = `// Regular calls; handles that these mint: ${kinds.join(', ')}.
 #include "client/scope.h"
 #include "generated/call_ids.h"

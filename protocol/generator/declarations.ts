@@ -8,7 +8,10 @@ export function parameterList(parameters: readonly Parameter[], extra: readonly 
 }
 
 /** Names only, each passed through `map`. */
-export function argumentList(parameters: readonly Parameter[], map: (p: Parameter) => string = (p) => p.name): string[] {
+export function argumentList(
+  parameters: readonly Parameter[],
+  map: (p: Parameter) => string = (p) => p.name,
+): string[] {
   return parameters.map(map);
 }
 

@@ -25,7 +25,8 @@ function stamp(): string {
   const sources = [join(protocol, 'generate.ts'), join(protocol, 'ids.txt')].concat(
     ['spec', 'generator'].flatMap((folder) => filesBelow(join(protocol, folder))),
   );
-  for (const path of sources.sort()) hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0');
+  for (const path of sources.sort())
+    hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0');
   return hash.digest('hex').slice(0, 16);
 }
 

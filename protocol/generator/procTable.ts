@@ -10,13 +10,18 @@ export function procTable(spec: readonly Row[]): GeneratedFile[] {
     rows
       .sort((a, b) => a.version - b.version)
       .map((row) => {
-        const variant = row.perThread ? `reinterpret_cast<void*>(&${row.symbol}_${row.perThread})` : 'nullptr';
+        const variant = row.perThread
+          ? `reinterpret_cast<void*>(&${row.symbol}_${row.perThread})`
+          : 'nullptr';
         const carried = row.callClass !== 'unsupported';
         return `    {"${base}", ${row.version}, ${carried}, reinterpret_cast<void*>(&${row.symbol}), ${variant}},`;
       }),
   );
   const refused = spec.filter((row) => row.callClass === 'unsupported');
-  const declare = refused.flatMap((row) => [row.symbol, ...(row.perThread ? [`${row.symbol}_${row.perThread}`] : [])]);
+  const declare = refused.flatMap((row) => [
+    row.symbol,
+    ...(row.perThread ? [`${row.symbol}_${row.perThread}`] : []),
+  ]);
   const header = `#pragma once
 
 #include <span>

@@ -6,7 +6,10 @@ import { coverageOf } from './checkSpec.js';
 export function serverModule(spec: readonly Row[], ids: ReadonlyMap<string, number>): GeneratedFile[] {
   const rows = [...spec].sort((a, b) => (ids.get(a.symbol) ?? 0) - (ids.get(b.symbol) ?? 0));
   const lines = rows.map((row) => {
-    const reason = row.unsupportedReason === null ? 'null' : JSON.stringify(row.unsupportedReason).replaceAll("'", "\\'").replaceAll('"', "'");
+    const reason =
+      row.unsupportedReason === null
+        ? 'null'
+        : JSON.stringify(row.unsupportedReason).replaceAll("'", "\\'").replaceAll('"', "'");
     return `  { id: ${ids.get(row.symbol) ?? 0}, symbol: '${row.symbol}', version: ${row.version}, callClass: '${row.callClass}', reason: ${reason} },`;
   });
   const { total, carried, unsupported, byClass } = coverageOf(spec);

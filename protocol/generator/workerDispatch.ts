@@ -6,10 +6,16 @@ import { cTypeOf, isHandle, wireType } from './declarations.js';
 
 function readLines(p: Parameter): string[] {
   if (p.direction === 'out') return [`  ${cTypeOf(p.type)} ${p.name}{};`];
-  if (p.direction === 'new') return [`  std::uint32_t ${p.name}_index = args.get<std::uint32_t>();`, `  ${cTypeOf(p.type)} ${p.name}{};`];
+  if (p.direction === 'new')
+    return [
+      `  std::uint32_t ${p.name}_index = args.get<std::uint32_t>();`,
+      `  ${cTypeOf(p.type)} ${p.name}{};`,
+    ];
   if (isHandle(p.type)) return [`  std::uint32_t ${p.name}_index = args.get<std::uint32_t>();`];
   if (p.type === 'device') return [`  CUdevice ${p.name} = session.device(args.get<std::int32_t>());`];
-  return [`  ${cTypeOf(p.type)} ${p.name} = static_cast<${cTypeOf(p.type)}>(args.get<${wireType(p.type)}>());`];
+  return [
+    `  ${cTypeOf(p.type)} ${p.name} = static_cast<${cTypeOf(p.type)}>(args.get<${wireType(p.type)}>());`,
+  ];
 }
 
 function handleLines(p: Parameter): string[] {
@@ -22,7 +28,9 @@ function handleLines(p: Parameter): string[] {
 }
 
 function body(row: Row): string {
-  const call = row.parameters.map((p) => (p.direction === 'out' || p.direction === 'new' ? `&${p.name}` : p.name)).join(', ');
+  const call = row.parameters
+    .map((p) => (p.direction === 'out' || p.direction === 'new' ? `&${p.name}` : p.name))
+    .join(', ');
   const outs = row.parameters.filter((p) => p.direction === 'out');
   const news = row.parameters.filter((p) => p.direction === 'new');
   const uses = row.parameters.some((p) => p.direction !== 'out');
@@ -38,7 +46,9 @@ function body(row: Row): string {
     ...(outs.length > 0
       ? [
           '  wire::Writer answer;',
-          ...outs.map((p) => `  answer.put<${wireType(p.type)}>(static_cast<${wireType(p.type)}>(${p.name}));`),
+          ...outs.map(
+            (p) => `  answer.put<${wireType(p.type)}>(static_cast<${wireType(p.type)}>(${p.name}));`,
+          ),
           '  session.finish(request, result, answer);',
         ]
       : ['  session.finish(request, result);']),

@@ -46,7 +46,13 @@ export interface Row {
 
 type RowWithoutObject = Omit<Row, 'object'>;
 
-function row(callClass: CallClass, symbol: string, version: number, parameters: string, options: RowOptions): RowWithoutObject {
+function row(
+  callClass: CallClass,
+  symbol: string,
+  version: number,
+  parameters: string,
+  options: RowOptions,
+): RowWithoutObject {
   return {
     symbol,
     base: symbol.replace(/_v\d+$/, ''),
@@ -63,22 +69,42 @@ function row(callClass: CallClass, symbol: string, version: number, parameters: 
 }
 
 /** A function that the client answers by itself, or by other calls. */
-export function local(symbol: string, version: number, parameters: string, options: RowOptions = {}): RowWithoutObject {
+export function local(
+  symbol: string,
+  version: number,
+  parameters: string,
+  options: RowOptions = {},
+): RowWithoutObject {
   return row('local', symbol, version, parameters, options);
 }
 
 /** A function that is sent and not waited for; its error is reported by a later call. */
-export function asyncCall(symbol: string, version: number, parameters: string, options: RowOptions = {}): RowWithoutObject {
+export function asyncCall(
+  symbol: string,
+  version: number,
+  parameters: string,
+  options: RowOptions = {},
+): RowWithoutObject {
   return row('async', symbol, version, parameters, options);
 }
 
 /** A function whose answer the program needs: one round trip. */
-export function sync(symbol: string, version: number, parameters: string, options: RowOptions = {}): RowWithoutObject {
+export function sync(
+  symbol: string,
+  version: number,
+  parameters: string,
+  options: RowOptions = {},
+): RowWithoutObject {
   return row('sync', symbol, version, parameters, options);
 }
 
 /** A function that is exported and refused. Its parameters do not matter. */
-export function unsupported(symbol: string, version: number, reason: string, perThread: PerThread | null = null): RowWithoutObject {
+export function unsupported(
+  symbol: string,
+  version: number,
+  reason: string,
+  perThread: PerThread | null = null,
+): RowWithoutObject {
   return { ...row('unsupported', symbol, version, '', {}), perThread, unsupportedReason: reason };
 }
 

@@ -1,9 +1,11 @@
 // Why a function is not carried. A reason says either what keeps it from working
 // on a GPU of another machine, or what has to be carried first.
 
-export const OLD_ADDRESSES = 'takes 32-bit device addresses; the form with the suffix _v2 replaced it in CUDA 3.2';
+export const OLD_ADDRESSES =
+  'takes 32-bit device addresses; the form with the suffix _v2 replaced it in CUDA 3.2';
 export const OLD_LAUNCH = 'belongs to the launch interface before CUDA 4, which cuLaunchKernel replaced';
-export const GRAPHICS = 'the display, the graphics context and the video decoder are on the client machine, the GPU is not';
+export const GRAPHICS =
+  'the display, the graphics context and the video decoder are on the client machine, the GPU is not';
 export const OTHER_MACHINE = 'the handle is valid only on the machine that made it';
 export const FABRIC = 'memory shared by several drivers belongs to the machines of one fabric';
 export const DRIVER_PROCESS = 'acts on the process that holds the GPU, which is not the calling one';

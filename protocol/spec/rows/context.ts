@@ -3,19 +3,42 @@ import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
 import { AFFINITY } from '../reasons.js';
 
 export const context = rows('context', [
-  asyncCall('cuDevicePrimaryCtxRetain', 7000, 'pctx: new context, dev: device', { client: 'the first reference only is sent; the handle is minted once per device', worker: 'binds the real primary context to the handle' }),
-  asyncCall('cuDevicePrimaryCtxRelease_v2', 11000, 'dev: device', { client: 'references are counted in the client; the last one is sent', worker: 'forgets what lived in the context' }),
+  asyncCall('cuDevicePrimaryCtxRetain', 7000, 'pctx: new context, dev: device', {
+    client: 'the first reference only is sent; the handle is minted once per device',
+    worker: 'binds the real primary context to the handle',
+  }),
+  asyncCall('cuDevicePrimaryCtxRelease_v2', 11000, 'dev: device', {
+    client: 'references are counted in the client; the last one is sent',
+    worker: 'forgets what lived in the context',
+  }),
   local('cuDevicePrimaryCtxRelease', 7000, 'dev: device', { as: 'cuDevicePrimaryCtxRelease_v2' }),
-  asyncCall('cuDevicePrimaryCtxReset_v2', 11000, 'dev: device', { client: 'everything minted in the context dies with it', worker: 'forgets what lived in the context' }),
+  asyncCall('cuDevicePrimaryCtxReset_v2', 11000, 'dev: device', {
+    client: 'everything minted in the context dies with it',
+    worker: 'forgets what lived in the context',
+  }),
   local('cuDevicePrimaryCtxReset', 7000, 'dev: device', { as: 'cuDevicePrimaryCtxReset_v2' }),
-  asyncCall('cuDevicePrimaryCtxSetFlags_v2', 11000, 'dev: device, flags: uint', { client: 'flags are remembered for cuDevicePrimaryCtxGetState' }),
-  local('cuDevicePrimaryCtxSetFlags', 7000, 'dev: device, flags: uint', { as: 'cuDevicePrimaryCtxSetFlags_v2' }),
+  asyncCall('cuDevicePrimaryCtxSetFlags_v2', 11000, 'dev: device, flags: uint', {
+    client: 'flags are remembered for cuDevicePrimaryCtxGetState',
+  }),
+  local('cuDevicePrimaryCtxSetFlags', 7000, 'dev: device, flags: uint', {
+    as: 'cuDevicePrimaryCtxSetFlags_v2',
+  }),
   local('cuDevicePrimaryCtxGetState', 7000, 'dev: device, flags: out uint, active: out int'),
-  asyncCall('cuCtxCreate_v2', 3020, 'pctx: new context, flags: uint, dev: device', { client: 'the new context becomes current in the calling thread', worker: 'binds the new context to the handle' }),
+  asyncCall('cuCtxCreate_v2', 3020, 'pctx: new context, flags: uint, dev: device', {
+    client: 'the new context becomes current in the calling thread',
+    worker: 'binds the new context to the handle',
+  }),
   local('cuCtxCreate', 2000, 'pctx: new context, flags: uint, dev: device', { as: 'cuCtxCreate_v2' }),
-  local('cuCtxCreate_v3', 11040, 'pctx: new context, paramsArray: reads void*, numParams: int, flags: uint, dev: device'),
+  local(
+    'cuCtxCreate_v3',
+    11040,
+    'pctx: new context, paramsArray: reads void*, numParams: int, flags: uint, dev: device',
+  ),
   local('cuCtxCreate_v4', 12050, 'pctx: new context, ctxCreateParams: reads void*, flags: uint, dev: device'),
-  asyncCall('cuCtxDestroy_v2', 4000, 'ctx: free context', { client: 'everything minted in the context dies with it', worker: 'forgets what lived in the context' }),
+  asyncCall('cuCtxDestroy_v2', 4000, 'ctx: free context', {
+    client: 'everything minted in the context dies with it',
+    worker: 'forgets what lived in the context',
+  }),
   local('cuCtxDestroy', 2000, 'ctx: free context', { as: 'cuCtxDestroy_v2' }),
   local('cuCtxAttach', 2000, 'pctx: out context, flags: uint'),
   local('cuCtxDetach', 2000, 'ctx: context'),
@@ -32,14 +55,23 @@ export const context = rows('context', [
   local('cuCtxGetId', 12000, 'ctx: context, ctxId: out u64'),
   local('cuCtxGetApiVersion', 3020, 'ctx: context, version: out uint'),
   local('cuCtxGetStreamPriorityRange', 5050, 'leastPriority: out int, greatestPriority: out int'),
-  sync('cuCtxSynchronize', 2000, '', { worker: 'waits, so that it must not hold up the calls of other threads', reports: true }),
-  sync('cuCtxSynchronize_v2', 13000, 'ctx: context', { client: 'makes the given context current for the length of the call' }),
+  sync('cuCtxSynchronize', 2000, '', {
+    worker: 'waits, so that it must not hold up the calls of other threads',
+    reports: true,
+  }),
+  sync('cuCtxSynchronize_v2', 13000, 'ctx: context', {
+    client: 'makes the given context current for the length of the call',
+  }),
   sync('cuCtxSetLimit', 3010, 'limit: CUlimit, value: size'),
   sync('cuCtxGetLimit', 3010, 'pvalue: out size, limit: CUlimit'),
   local('cuCtxGetCacheConfig', 3020, 'pconfig: out CUfunc_cache'),
-  asyncCall('cuCtxSetCacheConfig', 3020, 'config: CUfunc_cache', { client: 'remembered for cuCtxGetCacheConfig' }),
+  asyncCall('cuCtxSetCacheConfig', 3020, 'config: CUfunc_cache', {
+    client: 'remembered for cuCtxGetCacheConfig',
+  }),
   local('cuCtxGetSharedMemConfig', 4020, 'pConfig: out CUsharedconfig'),
-  asyncCall('cuCtxSetSharedMemConfig', 4020, 'config: CUsharedconfig', { client: 'remembered for cuCtxGetSharedMemConfig' }),
+  asyncCall('cuCtxSetSharedMemConfig', 4020, 'config: CUsharedconfig', {
+    client: 'remembered for cuCtxGetSharedMemConfig',
+  }),
   asyncCall('cuCtxResetPersistingL2Cache', 11000, ''),
   local('cuCtxEnablePeerAccess', 4000, 'peerContext: context, Flags: uint'),
   local('cuCtxDisablePeerAccess', 4000, 'peerContext: context'),

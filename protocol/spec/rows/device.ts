@@ -15,10 +15,16 @@ export const device = rows('device', [
   local('cuDeviceGetPCIBusId', 4010, 'pciBusId: writes char*[len], len: int, dev: device'),
   local('cuDeviceGetByPCIBusId', 4010, 'dev: out device, pciBusId: reads const char*'),
   local('cuDeviceCanAccessPeer', 4000, 'canAccessPeer: out int, dev: device, peerDev: device'),
-  local('cuDeviceGetP2PAttribute', 8000, 'value: out int, attrib: CUdevice_P2PAttribute, srcDevice: device, dstDevice: device'),
+  local(
+    'cuDeviceGetP2PAttribute',
+    8000,
+    'value: out int, attrib: CUdevice_P2PAttribute, srcDevice: device, dstDevice: device',
+  ),
   local('cuDeviceGetDefaultMemPool', 11020, 'pool_out: out pool, dev: device'),
   local('cuDeviceGetMemPool', 11020, 'pool: out pool, dev: device'),
-  asyncCall('cuDeviceSetMemPool', 11020, 'dev: device, pool: pool', { client: 'the pool that the device uses is remembered, so that asking for it waits for nothing' }),
+  asyncCall('cuDeviceSetMemPool', 11020, 'dev: device, pool: pool', {
+    client: 'the pool that the device uses is remembered, so that asking for it waits for nothing',
+  }),
   unsupported('cuDeviceTotalMem', 2000, OLD_ADDRESSES),
   unsupported('cuDeviceGetLuid', 10000, WINDOWS),
   unsupported('cuFlushGPUDirectRDMAWrites', 11030, RDMA),
