@@ -35,7 +35,7 @@ export function AllocationPage({ id }: Readonly<{ id: string }>) {
               Allocations
             </Link>
             <span className="px-1.5 font-normal text-faint">/</span>
-            <span className="font-mono text-sm">{id.slice(0, 8)}</span>
+            <span className="font-mono text-sm">{id}</span>
           </>
         }
         action={

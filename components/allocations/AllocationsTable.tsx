@@ -45,12 +45,8 @@ const columns: Column<AllocationRow>[] = [
     id: 'id',
     header: 'Allocation',
     cell: (row) => (
-      <Link
-        href={`/allocations/${row.id}`}
-        className="font-mono text-xs hover:text-accent hover:underline"
-        title={row.id}
-      >
-        {row.id.slice(0, 8)}
+      <Link href={`/allocations/${row.id}`} className="font-mono text-xs hover:text-accent hover:underline">
+        {row.id}
       </Link>
     ),
   },

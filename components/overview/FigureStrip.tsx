@@ -7,15 +7,23 @@ type Figure = { value: number; name: string; href: string; alarm?: 'warn' | 'bad
 /** The pool in one line of figures; each leads to what it counts. */
 export function FigureStrip({ overview }: Readonly<{ overview: Overview }>) {
   const figures: Figure[] = [
-    { value: overview.gpus, name: 'GPUs', href: '/gpus' },
+    { value: overview.gpus, name: overview.gpus === 1 ? 'GPU' : 'GPUs', href: '/gpus' },
     { value: overview.granted, name: 'granted', href: '/gpus?sort=-used' },
     { value: overview.grantedIdle, name: 'granted, idle', href: '/allocations', alarm: 'warn' },
     { value: overview.free, name: 'free', href: '/gpus?sort=used' },
     { value: overview.unhealthy, name: 'unhealthy', href: '/gpus?sort=-health', alarm: 'bad' },
-    { value: overview.servers, name: 'servers', href: '/servers' },
+    { value: overview.servers, name: overview.servers === 1 ? 'server' : 'servers', href: '/servers' },
     { value: overview.serversNotReady, name: 'not ready', href: '/servers?sort=state', alarm: 'bad' },
-    { value: overview.runningTasks, name: 'running tasks', href: '/tasks' },
-    { value: overview.activeAllocations, name: 'allocations', href: '/allocations' },
+    {
+      value: overview.runningTasks,
+      name: overview.runningTasks === 1 ? 'running task' : 'running tasks',
+      href: '/tasks',
+    },
+    {
+      value: overview.activeAllocations,
+      name: overview.activeAllocations === 1 ? 'allocation' : 'allocations',
+      href: '/allocations',
+    },
     { value: overview.queued, name: 'queued', href: '/allocations', alarm: 'warn' },
   ];
   return (

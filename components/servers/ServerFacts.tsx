@@ -56,5 +56,7 @@ function Fact({ name, children }: Readonly<{ name: string; children: ReactNode }
 
 function formatSkew(skewMs: number | null): ReactNode {
   if (skewMs === null) return <NotAvailable reason="Known after the agent's next connect." />;
-  return `${skewMs < 0 ? '−' : '+'}${(Math.abs(skewMs) / 1000).toFixed(1)} s`;
+  const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
+  if (seconds === '0.0') return '0.0 s';
+  return `${skewMs < 0 ? '−' : '+'}${seconds} s`;
 }

@@ -70,12 +70,14 @@ function ServerContent({ server }: Readonly<{ server: ServerRow }>) {
           />
         ))}
       </div>
-      <Panel title="Utilization, last 5 minutes" bodyClassName="h-52 p-2">
-        {telemetry.data ? (
-          <ServerUtilization gpus={server.gpus} series={telemetry.data.series} />
-        ) : (
-          <LoadingRows label="Loading utilization" />
-        )}
+      <Panel title="Utilization, last 5 minutes" className="min-h-64" bodyClassName="relative">
+        <div className="absolute inset-2">
+          {telemetry.data ? (
+            <ServerUtilization gpus={server.gpus} series={telemetry.data.series} />
+          ) : (
+            <LoadingRows label="Loading utilization" />
+          )}
+        </div>
       </Panel>
       <Panel title="Running tasks" aside={countOf(running.length, 'task')}>
         <QueryView query={tasks} label="tasks">
