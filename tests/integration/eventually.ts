@@ -14,7 +14,7 @@ export async function eventually<Value>(
       return await check();
     } catch (error) {
       if (Date.now() > deadline) throw error;
-      await delay(100);
+      await delay(50);
     }
   }
 }
