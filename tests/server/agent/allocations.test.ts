@@ -42,6 +42,8 @@ let control: WorkerControl;
 let server: FakeServer;
 let sessions: Sessions;
 let samples: GpuSample[];
+/** Set: NVML answers when this does. */
+let pending: Promise<GpuSample[]> | null;
 let allocations: Allocations;
 
 beforeEach(async () => {
@@ -52,10 +54,11 @@ beforeEach(async () => {
   server = new FakeServer();
   sessions = new Sessions();
   samples = [sample([])];
+  pending = null;
   allocations = new Allocations({
     worker: async () =>
       control.connected ? control : await WorkerControl.connect(path).then((next) => (control = next)),
-    samples: async () => samples,
+    samples: async () => pending ?? samples,
     send: server.send,
     publish: () => undefined,
     sessions,
@@ -161,6 +164,16 @@ describe('an end', () => {
     expect(await server.message('released')).toMatchObject({ version: 6 });
     expect(worker.told).toHaveLength(1);
   });
+});
+
+test('programs are ended also while NVML hangs', async () => {
+  let answer: (samples: GpuSample[]) => void = () => undefined;
+  pending = new Promise((resolve) => (answer = resolve));
+  allocations.onEnd(end);
+  while (worker.told.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(worker.told).toMatchObject([{ type: 'end', allocation: 'a1' }]);
+  answer(samples);
+  expect(await server.message('released')).toMatchObject({ gpus: [{ uuid, memoryUsedMibBefore: null }] });
 });
 
 test('a shorter grace is passed on while an end is under way', async () => {
