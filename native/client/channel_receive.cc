@@ -129,15 +129,16 @@ bool Channel::receive_one() {
       break;
     case wire::ResponseKind::goodbye:
       if (header.length <= wire::kMaxGoodbye && (bytes = input_.take(header.length)) != nullptr) {
-        lose("The session on " + server_ + " was ended: " +
-             std::string(reinterpret_cast<const char*>(bytes), header.length));
+        lose("The session on " + server_ +
+             " was ended: " + std::string(reinterpret_cast<const char*>(bytes), header.length));
         return false;
       }
       break;
   }
   if (!good) {
     const std::string why = connection_->failure();
-    lose("The connection to " + server_ + " was lost: " + (why.empty() ? "it sent a broken message" : why) + ".");
+    lose("The connection to " + server_ + " was lost: " + (why.empty() ? "it sent a broken message" : why) +
+         ".");
   }
   return good;
 }

@@ -31,7 +31,9 @@ struct PerThreadConfig : CUlaunchConfig {
     hStream = per_thread(hStream);
   }
   bool given;
-  const CUlaunchConfig* operator&() const { return given ? static_cast<const CUlaunchConfig*>(this) : nullptr; }
+  const CUlaunchConfig* operator&() const {
+    return given ? static_cast<const CUlaunchConfig*>(this) : nullptr;
+  }
 };
 
 // CUDA_ERROR_NOT_SUPPORTED, and the first time one log line that says which function and why.

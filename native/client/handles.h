@@ -13,7 +13,15 @@
 
 namespace sluice::client {
 
-enum class Kind : uint64_t { context = 1, stream = 2, event = 3, module = 4, library = 5, function = 6, pool = 7 };
+enum class Kind : uint64_t {
+  context = 1,
+  stream = 2,
+  event = 3,
+  module = 4,
+  library = 5,
+  function = 6,
+  pool = 7
+};
 
 template <typename Object>
 class HandleTable {
@@ -84,7 +92,9 @@ class HandleTable {
 
   const uint64_t kind_;
   std::atomic<uint32_t> end_{1};  // index 0 means "none" on the wire
-  std::unique_ptr<std::unique_ptr<Slot[]>[]> chunks_{new std::unique_ptr<Slot[]>[(kIndexMask + 1) / kChunk]};
+  std::unique_ptr<std::unique_ptr<Slot[]>[]> chunks_ {
+    new std::unique_ptr<Slot[]>[ (kIndexMask + 1) / kChunk ]
+  };
   std::mutex mutex_;
   std::vector<uint32_t> free_;
 };

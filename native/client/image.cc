@@ -31,7 +31,8 @@ size_t elf_size(const uint8_t* bytes) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes, sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64) return 0;
-  uint64_t end = std::max<uint64_t>(header.e_ehsize, header.e_shoff + uint64_t{header.e_shentsize} * header.e_shnum);
+  uint64_t end =
+      std::max<uint64_t>(header.e_ehsize, header.e_shoff + uint64_t{header.e_shentsize} * header.e_shnum);
   end = std::max(end, header.e_phoff + uint64_t{header.e_phentsize} * header.e_phnum);
   for (unsigned i = 0; i < header.e_shnum; i++) {
     Elf64_Shdr section;

@@ -125,7 +125,8 @@ CUresult load_image(Scope& scope, generated::CallId call, uint32_t index, const 
                     const JitOptions& options, std::shared_ptr<Image>* image) {
   ImageBytes bytes;
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (options.count > 0 && (options.names == nullptr || options.values == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  if (options.count > 0 && (options.names == nullptr || options.values == nullptr))
+    return CUDA_ERROR_INVALID_VALUE;
   if (!image_at(pointer, &bytes) || bytes.size > kMaxImage) return CUDA_ERROR_INVALID_IMAGE;
 
   const bool small = bytes.size <= kAlwaysSend;
@@ -143,7 +144,8 @@ CUresult load_image(Scope& scope, generated::CallId call, uint32_t index, const 
     if (!put_options(options, arguments, &outputs)) return CUDA_ERROR_NOT_SUPPORTED;
     frame.complete(sends ? bytes.size : 0);
     Reply reply{nullptr, 0, answer};
-    return scope.call_raw(frame.data(), frame.size(), &reply, sends ? bytes.data : nullptr, sends ? bytes.size : 0);
+    return scope.call_raw(frame.data(), frame.size(), &reply, sends ? bytes.data : nullptr,
+                          sends ? bytes.size : 0);
   };
 
   std::vector<uint8_t> answer;

@@ -29,7 +29,7 @@ struct Context : Object {
   Channel* channel = nullptr;
   bool primary = false;
   std::atomic<bool> active{false};
-  std::atomic<uint32_t> epoch{1};        // grows when everything in the context dies
+  std::atomic<uint32_t> epoch{1};         // grows when everything in the context dies
   std::atomic<int> sticky{CUDA_SUCCESS};  // the error that ended the context, as on hardware
   std::atomic<unsigned> flags{0};
   std::atomic<int> cache_config{CU_FUNC_CACHE_PREFER_NONE};

@@ -84,8 +84,9 @@ bool open_session(Session* session) {
     return false;
   }
   if (!grant->has_value()) {
-    SLUICE_ERROR("There is no GPU for this program: neither SLUICE_GRANT nor SLUICE_GRANT_FILE is set. "
-                 "Start it with: sluice run -n 1 -- PROGRAM");
+    SLUICE_ERROR(
+        "There is no GPU for this program: neither SLUICE_GRANT nor SLUICE_GRANT_FILE is set. "
+        "Start it with: sluice run -n 1 -- PROGRAM");
     return false;
   }
   if (!connect_servers(**grant, session)) return false;

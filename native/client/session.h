@@ -50,8 +50,9 @@ struct Session {
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {
-    return ordinal >= 0 && static_cast<size_t>(ordinal) < devices.size() ? devices[static_cast<size_t>(ordinal)].get()
-                                                                         : nullptr;
+    return ordinal >= 0 && static_cast<size_t>(ordinal) < devices.size()
+               ? devices[static_cast<size_t>(ordinal)].get()
+               : nullptr;
   }
 };
 

@@ -7,10 +7,10 @@
 namespace sluice::client {
 
 struct Stats {
-  std::atomic<uint64_t> calls{0};         // driver functions called, counted only when SLUICE_STATS is set
-  std::atomic<uint64_t> round_trips{0};   // times that a thread waited for an answer
-  std::atomic<uint64_t> launches{0};      // kernels
-  std::atomic<uint64_t> bulk_copies{0};   // frames with bulk data, either way
+  std::atomic<uint64_t> calls{0};        // driver functions called, counted only when SLUICE_STATS is set
+  std::atomic<uint64_t> round_trips{0};  // times that a thread waited for an answer
+  std::atomic<uint64_t> launches{0};     // kernels
+  std::atomic<uint64_t> bulk_copies{0};  // frames with bulk data, either way
 };
 
 Stats& stats();

@@ -51,11 +51,12 @@ enum class ResponseKind : uint16_t {
 };
 
 // Caps, kept by the side that reads.
-constexpr uint32_t kMaxArguments = 192u << 10;   // arguments of one call: a kernel's parameters are at most 32 KiB
-constexpr uint32_t kMaxBulk = 1u << 30;          // data of one frame; longer copies are cut by the client
-constexpr uint32_t kMaxReplyTable = 64u << 20;   // tables of kernels; a library of 100,000 stays well below
+constexpr uint32_t kMaxArguments = 192u
+                                   << 10;  // arguments of one call: a kernel's parameters are at most 32 KiB
+constexpr uint32_t kMaxBulk = 1u << 30;    // data of one frame; longer copies are cut by the client
+constexpr uint32_t kMaxReplyTable = 64u << 20;  // tables of kernels; a library of 100,000 stays well below
 constexpr uint32_t kMaxGoodbye = 4096;
-constexpr uint32_t kMaxHandles = 1u << 24;       // live objects of one kind
+constexpr uint32_t kMaxHandles = 1u << 24;  // live objects of one kind
 
 // A frame of known size, built on the stack. `kPayload` counts the arguments only.
 template <size_t kPayload, bool kIsSync>

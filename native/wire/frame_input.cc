@@ -12,8 +12,7 @@ constexpr size_t kReadAhead = 32u << 10;
 
 }  // namespace
 
-FrameInput::FrameInput(Connection& connection)
-    : connection_(connection), buffer_(new uint8_t[kCapacity]) {}
+FrameInput::FrameInput(Connection& connection) : connection_(connection), buffer_(new uint8_t[kCapacity]) {}
 
 const uint8_t* FrameInput::take(size_t size) {
   if (size > kCapacity) return nullptr;

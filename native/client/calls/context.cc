@@ -52,8 +52,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
   if (CUresult gone = device->channel->state()) return gone;
   const std::lock_guard lock(device->mutex);
   if (!device->primary->active.load()) {
-    if (CUresult error = tell(device->channel, CallId::cuDevicePrimaryCtxRetain, int32_t{device->ordinal_there},
-                              device->primary->index)) {
+    if (CUresult error = tell(device->channel, CallId::cuDevicePrimaryCtxRetain,
+                              int32_t{device->ordinal_there}, device->primary->index)) {
       return error;
     }
     device->primary->flags.store(device->primary_flags);
@@ -290,7 +290,8 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* pconfig) {
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   Scope scope;
   if (CUresult error = enter_current(&scope)) return error;
-  if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+  if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL)
+    return CUDA_ERROR_INVALID_VALUE;
   scope.context->cache_config.store(config);
   wire::AsyncFrame<4> frame(CallId::cuCtxSetCacheConfig);
   frame.put(static_cast<int32_t>(config));

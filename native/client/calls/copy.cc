@@ -97,8 +97,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CU
   // Page-locked memory is read when the stream comes to the copy. It may be read now unless work before
   // the copy still writes it.
   HostTasks& tasks = scope.session->tasks;
-  const bool may_change = tasks.pending_up_to(last_task(*scope.context, scope.stream)) ||
-                          tasks.downloads_into(src, bytes);
+  const bool may_change =
+      tasks.pending_up_to(last_task(*scope.context, scope.stream)) || tasks.downloads_into(src, bytes);
   if (may_change && scope.session->memory.host_range(src)) return upload_when_reached(scope, dst, src, bytes);
   return upload(scope, dst, src, bytes);
 }
@@ -165,7 +165,8 @@ CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream strea
   const bool from_device = scope.session->memory.device_range(src).has_value();
   const bool to_device = scope.session->memory.device_range(dst).has_value();
   if (from_device && !to_device) return cuMemcpyDtoH_v2(reinterpret_cast<void*>(dst), src, bytes, stream);
-  if (to_device && !from_device) return cuMemcpyHtoD_v2(dst, reinterpret_cast<const void*>(src), bytes, stream);
+  if (to_device && !from_device)
+    return cuMemcpyHtoD_v2(dst, reinterpret_cast<const void*>(src), bytes, stream);
   return cuMemcpyAsync(dst, src, bytes, stream);
 }
 

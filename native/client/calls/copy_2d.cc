@@ -24,8 +24,8 @@ struct Side {
 };
 
 // Finds where one side lies; unified addresses are looked up.
-CUresult side_of(const Scope& scope, CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y,
-                 size_t pitch, size_t width, Side* side) {
+CUresult side_of(const Scope& scope, CUmemorytype type, const void* host, CUdeviceptr device, size_t x,
+                 size_t y, size_t pitch, size_t width, Side* side) {
   if (type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
   if (type < CU_MEMORYTYPE_HOST || type > CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
   side->device = type == CU_MEMORYTYPE_DEVICE ||
@@ -37,8 +37,8 @@ CUresult side_of(const Scope& scope, CUmemorytype type, const void* host, CUdevi
   return CUDA_SUCCESS;
 }
 
-void put_arguments(wire::Writer& arguments, Direction direction, const Side& dst, const Side& src, uint64_t width,
-                   uint64_t height, uint32_t stream) {
+void put_arguments(wire::Writer& arguments, Direction direction, const Side& dst, const Side& src,
+                   uint64_t width, uint64_t height, uint32_t stream) {
   arguments.put(static_cast<uint8_t>(direction));
   arguments.put(dst.address);
   arguments.put(dst.pitch);
@@ -63,12 +63,13 @@ CUresult copy_rows(Scope& scope, Stream* stream, Side dst, Side src, size_t widt
     const size_t rows = std::min(most_rows, height);
     const size_t bytes = rows * width;
     wire::DynamicFrame frame(CallId::cuMemcpy2DAsync_v2, dst.device ? wire::kBulk : wire::kSync);
-    put_arguments(frame.arguments(), dst.device ? Direction::to_device : Direction::to_host, dst, src, width, rows,
-                  stream_index);
+    put_arguments(frame.arguments(), dst.device ? Direction::to_device : Direction::to_host, dst, src, width,
+                  rows, stream_index);
     frame.complete(dst.device ? bytes : 0);
     if (dst.device) {
       for (size_t row = 0; row < rows; row++) {
-        std::memcpy(packed.data() + row * width, reinterpret_cast<const void*>(src.address + row * src.pitch), width);
+        std::memcpy(packed.data() + row * width, reinterpret_cast<const void*>(src.address + row * src.pitch),
+                    width);
       }
       if (CUresult error =
               scope.channel->post(scope.context_index(), frame.data(), frame.size(), packed.data(), bytes)) {
@@ -79,7 +80,8 @@ CUresult copy_rows(Scope& scope, Stream* stream, Side dst, Side src, size_t widt
       if (CUresult error = scope.call_raw(frame.data(), frame.size(), &reply)) return error;
       if (reply.received != bytes) return CUDA_ERROR_UNKNOWN;
       for (size_t row = 0; row < rows; row++) {
-        std::memcpy(reinterpret_cast<void*>(dst.address + row * dst.pitch), packed.data() + row * width, width);
+        std::memcpy(reinterpret_cast<void*>(dst.address + row * dst.pitch), packed.data() + row * width,
+                    width);
       }
     }
     dst.address += rows * dst.pitch;
@@ -101,12 +103,12 @@ CUresult copy(const CUDA_MEMCPY2D* given, CUstream handle) {
   Side dst;
   if (c.WidthInBytes == 0 || c.Height == 0) return CUDA_SUCCESS;
   if (c.WidthInBytes > wire::kMaxBulk) return CUDA_ERROR_INVALID_VALUE;
-  if (CUresult error = side_of(scope, c.srcMemoryType, c.srcHost, c.srcDevice, c.srcXInBytes, c.srcY, c.srcPitch,
-                               c.WidthInBytes, &src)) {
+  if (CUresult error = side_of(scope, c.srcMemoryType, c.srcHost, c.srcDevice, c.srcXInBytes, c.srcY,
+                               c.srcPitch, c.WidthInBytes, &src)) {
     return error;
   }
-  if (CUresult error = side_of(scope, c.dstMemoryType, c.dstHost, c.dstDevice, c.dstXInBytes, c.dstY, c.dstPitch,
-                               c.WidthInBytes, &dst)) {
+  if (CUresult error = side_of(scope, c.dstMemoryType, c.dstHost, c.dstDevice, c.dstXInBytes, c.dstY,
+                               c.dstPitch, c.WidthInBytes, &dst)) {
     return error;
   }
   const bool rows_touch = src.pitch == c.WidthInBytes && dst.pitch == c.WidthInBytes;
@@ -114,9 +116,10 @@ CUresult copy(const CUDA_MEMCPY2D* given, CUstream handle) {
     return cuMemcpyAsync(dst.address, src.address, c.WidthInBytes * c.Height, handle);
   }
   // Work before the copy may still write the rows that are read here.
-  const bool pending = !src.device && (scope.session->tasks.pending_up_to(last_task(*scope.context, stream)) ||
-                                       scope.session->tasks.downloads_into(
-                                           reinterpret_cast<void*>(src.address), src.pitch * c.Height));
+  const bool pending =
+      !src.device &&
+      (scope.session->tasks.pending_up_to(last_task(*scope.context, stream)) ||
+       scope.session->tasks.downloads_into(reinterpret_cast<void*>(src.address), src.pitch * c.Height));
   if (pending || (!src.device && !dst.device)) {
     if (CUresult error = cuStreamSynchronize(handle)) return error;
   }
@@ -137,10 +140,13 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* pCopy, CUstream hStream) { retu
 // Copies to host memory have waited for their answer; those to page-locked memory in one piece have not.
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* pCopy, CUstream stream) {
   if (CUresult error = copy(pCopy, stream)) return error;
-  const bool to_host = pCopy->dstMemoryType == CU_MEMORYTYPE_HOST || pCopy->dstMemoryType == CU_MEMORYTYPE_UNIFIED;
+  const bool to_host =
+      pCopy->dstMemoryType == CU_MEMORYTYPE_HOST || pCopy->dstMemoryType == CU_MEMORYTYPE_UNIFIED;
   return to_host ? cuStreamSynchronize(stream) : CUDA_SUCCESS;
 }
 
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* pCopy, CUstream stream) { return cuMemcpy2D_v2(pCopy, stream); }
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* pCopy, CUstream stream) {
+  return cuMemcpy2D_v2(pCopy, stream);
+}
 
 }  // namespace sluice::client::calls

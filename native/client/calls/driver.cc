@@ -23,8 +23,8 @@ CUresult cuDriverGetVersion(int* driverVersion) {
   Session* session = nullptr;
   // Never fails for lack of a pool: programs ask for the version before they ask for devices.
   const bool connected = connect_session(&session) == CUDA_SUCCESS;
-  *driverVersion = connected && session->driver_version > 0 ? std::min(session->driver_version, kOwnVersion)
-                                                            : kOwnVersion;
+  *driverVersion =
+      connected && session->driver_version > 0 ? std::min(session->driver_version, kOwnVersion) : kOwnVersion;
   return CUDA_SUCCESS;
 }
 
@@ -42,9 +42,9 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, un
   cuDriverGetVersion(&driver_version);
 
   const auto table = proc_table();
-  auto at = std::lower_bound(table.begin(), table.end(), symbol, [](const ProcEntry& entry, const char* name) {
-    return std::strcmp(entry.base, name) < 0;
-  });
+  auto at = std::lower_bound(
+      table.begin(), table.end(), symbol,
+      [](const ProcEntry& entry, const char* name) { return std::strcmp(entry.base, name) < 0; });
   const ProcEntry* best = nullptr;
   bool known = false;
   for (; at != table.end() && std::strcmp(at->base, symbol) == 0; ++at) {

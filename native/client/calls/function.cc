@@ -18,7 +18,8 @@ CUresult find_in_scope(Scope* scope, Handle handle, Function** function) {
 }
 
 CUresult attribute_of(const Function& function, CUfunction_attribute attribute, int* value) {
-  if (value == nullptr || attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+  if (value == nullptr || attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
+    return CUDA_ERROR_INVALID_VALUE;
   *value = function.attributes[static_cast<size_t>(attribute)].load(std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }
@@ -53,8 +54,10 @@ CUresult remember_attribute(Function& function, CUfunction_attribute attribute, 
 }
 
 // The limit is checked at once, as programs that probe it expect.
-CUresult check_shared_size(const Scope& scope, const Function& function, CUfunction_attribute attribute, int value) {
-  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || scope.context == nullptr) return CUDA_SUCCESS;
+CUresult check_shared_size(const Scope& scope, const Function& function, CUfunction_attribute attribute,
+                           int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || scope.context == nullptr)
+    return CUDA_SUCCESS;
   const Device& device = *scope.session->devices[static_cast<size_t>(scope.context->device)];
   const int most = device.attributes[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
   const int fixed = function.attributes[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES].load();
@@ -218,7 +221,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction 
 // The block size with the most resident threads; among equals the greater block. The grid fills the device.
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, CUfunction func,
                                                    CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                                   size_t dynamicSMemSize, int blockSizeLimit, unsigned int flags) {
+                                                   size_t dynamicSMemSize, int blockSizeLimit,
+                                                   unsigned int flags) {
   if (minGridSize == nullptr || blockSize == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
   Function* function = nullptr;
@@ -251,8 +255,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockS
 }
 
 CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfunction func,
-                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
-                                          int blockSizeLimit) {
+                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                          size_t dynamicSMemSize, int blockSizeLimit) {
   return cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
                                                    dynamicSMemSize, blockSizeLimit, CU_OCCUPANCY_DEFAULT);
 }

@@ -34,7 +34,8 @@ CUresult allocate(void** pp, size_t bytes, unsigned flags) {
 CUresult cuMemAllocHost_v2(void** pp, size_t bytesize) { return allocate(pp, bytesize, 0); }
 
 CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int flags) {
-  constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+  constexpr unsigned kKnown =
+      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
   return (flags & ~kKnown) != 0 ? CUDA_ERROR_INVALID_VALUE : allocate(pp, bytesize, flags);
 }
 
@@ -69,8 +70,9 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int flags) {
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;
   if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // of the client's machine
-  const bool added = scope.session->memory.add_host({reinterpret_cast<uintptr_t>(p), bytesize, flags,
-                                                     scope.context, true, scope.session->next_id.fetch_add(1)});
+  const bool added =
+      scope.session->memory.add_host({reinterpret_cast<uintptr_t>(p), bytesize, flags, scope.context, true,
+                                      scope.session->next_id.fetch_add(1)});
   return added ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 

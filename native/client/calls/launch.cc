@@ -13,7 +13,8 @@ using generated::CallId;
 
 namespace {
 
-constexpr uint32_t kMostDynamicMemory = 1u << 30;  // nonsense is refused here; the exact limit is the worker's
+constexpr uint32_t kMostDynamicMemory = 1u
+                                        << 30;  // nonsense is refused here; the exact limit is the worker's
 constexpr size_t kMostAttributes = 64;
 
 struct Shape {
@@ -27,15 +28,20 @@ CUresult check_shape(const Scope& scope, const Function& function, const Shape& 
   uint64_t threads = 1;
   for (size_t i = 0; i < 3; i++) {
     if (shape.grid[i] == 0 || shape.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (shape.grid[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i])) return CUDA_ERROR_INVALID_VALUE;
-    if (shape.block[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i])) return CUDA_ERROR_INVALID_VALUE;
+    if (shape.grid[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i]))
+      return CUDA_ERROR_INVALID_VALUE;
+    if (shape.block[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i]))
+      return CUDA_ERROR_INVALID_VALUE;
     threads *= shape.block[i];
   }
-  if (threads > static_cast<uint64_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK])) return CUDA_ERROR_INVALID_VALUE;
+  if (threads > static_cast<uint64_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK]))
+    return CUDA_ERROR_INVALID_VALUE;
   if (shape.shared_bytes > kMostDynamicMemory) return CUDA_ERROR_INVALID_VALUE;
   if (!function.info->has_layout) return CUDA_SUCCESS;
-  const int most_threads = function.attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK].load(std::memory_order_relaxed);
-  if (most_threads > 0 && threads > static_cast<uint64_t>(most_threads)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  const int most_threads =
+      function.attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK].load(std::memory_order_relaxed);
+  if (most_threads > 0 && threads > static_cast<uint64_t>(most_threads))
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   const int most_shared =
       function.attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES].load(std::memory_order_relaxed);
   return shape.shared_bytes > static_cast<unsigned>(most_shared) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -61,7 +67,8 @@ CUresult find_parameters(const Function& function, void** kernel_params, void** 
         return CUDA_ERROR_INVALID_VALUE;
       }
     }
-    if (out->packed == nullptr || size == nullptr || *size > wire::kMaxArguments / 2) return CUDA_ERROR_INVALID_VALUE;
+    if (out->packed == nullptr || size == nullptr || *size > wire::kMaxArguments / 2)
+      return CUDA_ERROR_INVALID_VALUE;
     out->bytes = *size;
     return CUDA_SUCCESS;
   }
@@ -141,8 +148,9 @@ CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel
   pack(*function->info, parameters, at);
   at += parameters.bytes;
   const auto call = attributes ? CallId::cuLaunchKernelEx : CallId::cuLaunchKernel;
-  const wire::RequestHeader header{static_cast<uint32_t>(at - frame - static_cast<ptrdiff_t>(sizeof(wire::RequestHeader))),
-                                   static_cast<uint16_t>(call), wide ? wire::kWide : uint16_t{0}};
+  const wire::RequestHeader header{
+      static_cast<uint32_t>(at - frame - static_cast<ptrdiff_t>(sizeof(wire::RequestHeader))),
+      static_cast<uint16_t>(call), wide ? wire::kWide : uint16_t{0}};
   std::memcpy(frame, &header, sizeof header);
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   return scope.channel->post(scope.context->index, frame, static_cast<size_t>(at - frame));
@@ -182,13 +190,14 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
   const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
                     {config->blockDimX, config->blockDimY, config->blockDimZ},
                     config->sharedMemBytes};
-  return launch(f, shape, config->hStream, kernelParams, extra, config->numAttrs > 0 ? config->attrs : nullptr,
-                config->numAttrs);
+  return launch(f, shape, config->hStream, kernelParams, extra,
+                config->numAttrs > 0 ? config->attrs : nullptr, config->numAttrs);
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
-                                   unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
-                                   unsigned int sharedMemBytes, CUstream hStream, void** kernelParams) {
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                                   unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                                   void** kernelParams) {
   const Shape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
   CUlaunchAttribute cooperative{};
   cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
@@ -204,7 +213,8 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
   return call_on_host(hStream, task);
 }
 
-CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* userData, unsigned int flags) {
+CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* userData,
+                             unsigned int flags) {
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   HostTask task;
   task.callback = callback;

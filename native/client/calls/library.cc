@@ -11,9 +11,9 @@ namespace {
 // Libraries are loaded before a context may be current; the first device's server is meant then.
 CUresult enter(Scope* scope, Channel* channel = nullptr) {
   if (CUresult error = scope->enter()) return error;
-  scope->channel = channel              ? channel
-                   : scope->context     ? scope->context->channel
-                                        : scope->session->devices.front()->channel;
+  scope->channel = channel          ? channel
+                   : scope->context ? scope->context->channel
+                                    : scope->session->devices.front()->channel;
   return scope->channel->state();
 }
 
@@ -22,8 +22,9 @@ CUresult bind_kernel(Scope& scope, Library& library, const char* name, CUkernel*
   const auto known = image.by_name.find(name);
   if (known == image.by_name.end() && image.listed) return CUDA_ERROR_NOT_FOUND;
   static const KernelInfo unknown_layout;
-  Function* kernel = mint_function(*scope.session, library.image,
-                                   known == image.by_name.end() ? &unknown_layout : &image.kernels[known->second]);
+  Function* kernel =
+      mint_function(*scope.session, library.image,
+                    known == image.by_name.end() ? &unknown_layout : &image.kernels[known->second]);
   if (kernel == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   kernel->is_kernel = true;
   kernel->library = &library;
@@ -46,8 +47,9 @@ CUresult bind_kernel(Scope& scope, Library& library, const char* name, CUkernel*
 
 // The library's options (a table of host functions, whether the image stays where it is) say nothing to
 // a GPU elsewhere: the image is sent either way.
-CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jitOptions, void** jitOptionsValues,
-                           unsigned int numJitOptions, CUlibraryOption*, void**, unsigned int) {
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jitOptions,
+                           void** jitOptionsValues, unsigned int numJitOptions, CUlibraryOption*, void**,
+                           unsigned int) {
   if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
   if (CUresult error = enter(&scope)) return error;
@@ -64,8 +66,9 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName, CUjit_option* jitOptions,
-                               void** jitOptionsValues, unsigned int numJitOptions, CUlibraryOption* libraryOptions,
-                               void** libraryOptionValues, unsigned int numLibraryOptions) {
+                               void** jitOptionsValues, unsigned int numJitOptions,
+                               CUlibraryOption* libraryOptions, void** libraryOptionValues,
+                               unsigned int numLibraryOptions) {
   if (fileName == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::vector<char> bytes = read_image_file(fileName);
   if (bytes.empty()) return CUDA_ERROR_FILE_NOT_FOUND;
@@ -159,7 +162,8 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library,
     const size_t size = reply.get<uint64_t>();
     if (!reply.complete()) return CUDA_ERROR_UNKNOWN;
     known = object->globals.emplace(key, Global{address, size}).first;
-    scope.session->memory.add_device({address, size, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
+    scope.session->memory.add_device(
+        {address, size, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
   }
   if (dptr != nullptr) *dptr = known->second.address;
   if (bytes != nullptr) *bytes = known->second.bytes;

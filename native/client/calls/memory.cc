@@ -10,7 +10,8 @@ using generated::CallId;
 namespace {
 
 void remember(Scope& scope, CUdeviceptr address, size_t bytes) {
-  scope.session->memory.add_device({address, bytes, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
+  scope.session->memory.add_device(
+      {address, bytes, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
 }
 
 }  // namespace
@@ -33,8 +34,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height,
                             unsigned int ElementSizeBytes) {
-  if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16) return CUDA_ERROR_INVALID_VALUE;
+  if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16)
+    return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;

@@ -64,8 +64,8 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load(module, image, {}); }
 
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions, CUjit_option* options,
-                            void** optionValues) {
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions,
+                            CUjit_option* options, void** optionValues) {
   return load(module, image, {numOptions, options, optionValues});
 }
 
@@ -88,7 +88,8 @@ CUresult cuModuleUnload(CUmodule hmod) {
   if (CUresult error = scope.post(frame)) return error;
   const std::lock_guard lock(module->mutex);
   for (const auto& [name, handle] : module->functions) {
-    if (Function* function = scope.session->functions.find(handle)) scope.session->functions.release(function);
+    if (Function* function = scope.session->functions.find(handle))
+      scope.session->functions.release(function);
   }
   module->functions.clear();
   scope.session->modules.release(module);
@@ -133,7 +134,8 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, c
     const size_t size = reply.get<uint64_t>();
     if (!reply.complete()) return CUDA_ERROR_UNKNOWN;
     known = module->globals.emplace(name, Global{address, size}).first;
-    scope.session->memory.add_device({address, size, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
+    scope.session->memory.add_device(
+        {address, size, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
   }
   if (dptr != nullptr) *dptr = known->second.address;
   if (bytes != nullptr) *bytes = known->second.bytes;

@@ -75,7 +75,8 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
   if (pool == nullptr || poolProps == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
   if (CUresult error = scope.enter()) return error;
-  if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;  // for other processes
+  if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+    return CUDA_ERROR_NOT_SUPPORTED;  // for other processes
   if (poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
   if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
   Device* device = scope.session->device(poolProps->location.id);
@@ -134,7 +135,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
   const Pool* object = scope.session->pools.find(pool);
   if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < count; i++) {
-    const bool own = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && map[i].location.id == object->device;
+    const bool own =
+        map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && map[i].location.id == object->device;
     if (own && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_DEVICE;
     if (!own && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
   }

@@ -45,7 +45,9 @@ struct LateCopy {
   std::atomic<bool> in_use{true};
 };
 
-void mark_used(void* argument) { static_cast<LateCopy*>(argument)->in_use.store(false, std::memory_order_release); }
+void mark_used(void* argument) {
+  static_cast<LateCopy*>(argument)->in_use.store(false, std::memory_order_release);
+}
 
 // Memory of at least that size, at most twice as much; null when there is none.
 LateCopy* take_late_copy(Session& session, uint64_t bytes) {
@@ -136,7 +138,8 @@ void cuMemcpyDtoHAsync_v2(Session& session, Request& request) {
     const size_t part = std::min<uint64_t>(bytes - offset, Staging::kChunk);
     CUresult result = session.driver.cuMemcpyDtoHAsync_v2(buffer, address + offset, part, stream);
     if (result != CUDA_SUCCESS) return session.finish(request, result);  // the buffer may still be in use
-    auto piece = std::make_unique<Piece>(Piece{&session, download, offset, part, buffer, offset + part == bytes});
+    auto piece =
+        std::make_unique<Piece>(Piece{&session, download, offset, part, buffer, offset + part == bytes});
     result = session.driver.cuLaunchHostFunc(stream, send_piece, piece.get());
     if (result != CUDA_SUCCESS) return session.finish(request, result);
     static_cast<void>(piece.release());

@@ -55,7 +55,8 @@ void run_host_task(void* argument) {
   std::unique_lock lock(task.mutex);
   if (task.done) return;
   lock.unlock();
-  const bool sent = task.session->send(wire::ResponseKind::host_task, &task.number, sizeof task.number, nullptr, 0);
+  const bool sent =
+      task.session->send(wire::ResponseKind::host_task, &task.number, sizeof task.number, nullptr, 0);
   lock.lock();
   if (sent) task.changed.wait(lock, [&] { return task.done; });
 }

@@ -101,7 +101,8 @@ bool read_options(wire::Reader& args, ImageRequest* out) {
     if (bytes == 0) return;
     text.resize(bytes);
     out->option_names.insert(out->option_names.end(), {buffer, size});
-    out->option_values.insert(out->option_values.end(), {text.data(), reinterpret_cast<void*>(uint64_t{bytes})});
+    out->option_values.insert(out->option_values.end(),
+                              {text.data(), reinterpret_cast<void*>(uint64_t{bytes})});
   };
   log(out->info_log, info_bytes, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
   log(out->error_log, error_bytes, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
@@ -189,10 +190,11 @@ void answer_load(Session& session, Request& request, CUresult result, ImageReque
 void describe_module(Session& session, CUmodule module, wire::Writer& table) {
   const auto& driver = session.driver;
   unsigned count = 0;
-  const bool listed = driver.cuModuleGetFunctionCount && driver.cuModuleEnumerateFunctions && driver.cuFuncGetName &&
-                      driver.cuModuleGetFunctionCount(&count, module) == CUDA_SUCCESS;
+  const bool listed = driver.cuModuleGetFunctionCount && driver.cuModuleEnumerateFunctions &&
+                      driver.cuFuncGetName && driver.cuModuleGetFunctionCount(&count, module) == CUDA_SUCCESS;
   std::vector<CUfunction> functions(count);
-  const bool have = listed && (count == 0 || driver.cuModuleEnumerateFunctions(functions.data(), count, module) == CUDA_SUCCESS);
+  const bool have = listed && (count == 0 || driver.cuModuleEnumerateFunctions(functions.data(), count,
+                                                                               module) == CUDA_SUCCESS);
   table.put(static_cast<uint8_t>(have));
   table.put(have ? count : uint32_t{0});
   for (unsigned i = 0; have && i < count; i++) {
@@ -200,18 +202,24 @@ void describe_module(Session& session, CUmodule module, wire::Writer& table) {
     if (driver.cuFuncGetName(&name, functions[i]) != CUDA_SUCCESS || name == nullptr) name = "";
     describe(
         table, name, driver.cuFuncGetParamInfo != nullptr,
-        [&](size_t at, size_t* offset, size_t* size) { return driver.cuFuncGetParamInfo(functions[i], at, offset, size); },
-        [&](int* value, CUfunction_attribute id) { return driver.cuFuncGetAttribute(value, id, functions[i]); });
+        [&](size_t at, size_t* offset, size_t* size) {
+          return driver.cuFuncGetParamInfo(functions[i], at, offset, size);
+        },
+        [&](int* value, CUfunction_attribute id) {
+          return driver.cuFuncGetAttribute(value, id, functions[i]);
+        });
   }
 }
 
 void describe_library(Session& session, CUlibrary library, wire::Writer& table) {
   const auto& driver = session.driver;
   unsigned count = 0;
-  const bool listed = driver.cuLibraryGetKernelCount && driver.cuLibraryEnumerateKernels && driver.cuKernelGetName &&
+  const bool listed = driver.cuLibraryGetKernelCount && driver.cuLibraryEnumerateKernels &&
+                      driver.cuKernelGetName &&
                       driver.cuLibraryGetKernelCount(&count, library) == CUDA_SUCCESS;
   std::vector<CUkernel> kernels(count);
-  const bool have = listed && (count == 0 || driver.cuLibraryEnumerateKernels(kernels.data(), count, library) == CUDA_SUCCESS);
+  const bool have = listed && (count == 0 || driver.cuLibraryEnumerateKernels(kernels.data(), count,
+                                                                              library) == CUDA_SUCCESS);
   const CUdevice device = session.device(static_cast<int32_t>(session.current_ordinal()));
   table.put(static_cast<uint8_t>(have));
   table.put(have ? count : uint32_t{0});
@@ -220,8 +228,12 @@ void describe_library(Session& session, CUlibrary library, wire::Writer& table) 
     if (driver.cuKernelGetName(&name, kernels[i]) != CUDA_SUCCESS || name == nullptr) name = "";
     describe(
         table, name, driver.cuKernelGetParamInfo != nullptr,
-        [&](size_t at, size_t* offset, size_t* size) { return driver.cuKernelGetParamInfo(kernels[i], at, offset, size); },
-        [&](int* value, CUfunction_attribute id) { return driver.cuKernelGetAttribute(value, id, kernels[i], device); });
+        [&](size_t at, size_t* offset, size_t* size) {
+          return driver.cuKernelGetParamInfo(kernels[i], at, offset, size);
+        },
+        [&](int* value, CUfunction_attribute id) {
+          return driver.cuKernelGetAttribute(value, id, kernels[i], device);
+        });
   }
 }
 

@@ -63,9 +63,9 @@ void cuLaunchKernel(Session& session, Request& request) {
   }
   session.context.counters.launches.fetch_add(1, std::memory_order_relaxed);
   const CUlaunchConfig& c = launch.config;
-  session.finish(request, session.driver.cuLaunchKernel(function, c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX,
-                                                        c.blockDimY, c.blockDimZ, c.sharedMemBytes, stream, nullptr,
-                                                        parameters.extra));
+  session.finish(request, session.driver.cuLaunchKernel(function, c.gridDimX, c.gridDimY, c.gridDimZ,
+                                                        c.blockDimX, c.blockDimY, c.blockDimZ,
+                                                        c.sharedMemBytes, stream, nullptr, parameters.extra));
 }
 
 void cuLaunchKernelEx(Session& session, Request& request) {
@@ -84,14 +84,17 @@ void cuLaunchKernelEx(Session& session, Request& request) {
   if (args.failed()) return session.bad_frame(request);
   Packed parameters(args.rest());
   CUfunction function = nullptr;
-  if (!session.find(launch.function_index, &function) || !session.find(launch.stream_index, &launch.config.hStream)) {
+  if (!session.find(launch.function_index, &function) ||
+      !session.find(launch.stream_index, &launch.config.hStream)) {
     return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
   }
-  if (refused || session.driver.cuLaunchKernelEx == nullptr) return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
+  if (refused || session.driver.cuLaunchKernelEx == nullptr)
+    return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
   launch.config.attrs = attributes.data();
   launch.config.numAttrs = count;
   session.context.counters.launches.fetch_add(1, std::memory_order_relaxed);
-  session.finish(request, session.driver.cuLaunchKernelEx(&launch.config, function, nullptr, parameters.extra));
+  session.finish(request,
+                 session.driver.cuLaunchKernelEx(&launch.config, function, nullptr, parameters.extra));
 }
 
 void cuLaunchHostFunc(Session& session, Request& request) {

@@ -121,7 +121,8 @@ void cuMemAllocFromPoolAsync(Session& session, Request& request) {
   CUstream stream = nullptr;
   CUmemoryPool pool = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  if (pool_index != 0 && !session.find(pool_index, &pool)) return session.finish(request, CUDA_ERROR_INVALID_VALUE);
+  if (pool_index != 0 && !session.find(pool_index, &pool))
+    return session.finish(request, CUDA_ERROR_INVALID_VALUE);
   if (session.driver.cuMemAllocAsync == nullptr || session.driver.cuMemAllocFromPoolAsync == nullptr) {
     return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
   }

@@ -42,10 +42,10 @@ void cuModuleLoadData(Session& session, Request& request) {
   load(session, request, [&](ImageRequest& image, wire::Writer& table) {
     CUmodule module = nullptr;
     const auto options = static_cast<unsigned>(image.option_names.size());
-    const CUresult result =
-        options == 0 ? session.driver.cuModuleLoadData(&module, image.data())
-                     : session.driver.cuModuleLoadDataEx(&module, image.data(), options, image.option_names.data(),
-                                                         image.option_values.data());
+    const CUresult result = options == 0 ? session.driver.cuModuleLoadData(&module, image.data())
+                                         : session.driver.cuModuleLoadDataEx(&module, image.data(), options,
+                                                                             image.option_names.data(),
+                                                                             image.option_values.data());
     if (result != CUDA_SUCCESS) return result;
     session.bind(image.index, module);
     describe_module(session, module, table);
@@ -143,7 +143,8 @@ void cuKernelSetAttribute(Session& session, Request& request) {
   if (!request.args.finished() || !session.device_exists(ordinal)) return session.bad_frame(request);
   CUkernel kernel = nullptr;
   if (!session.find(index, &kernel)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  session.finish(request, session.driver.cuKernelSetAttribute(attribute, value, kernel, session.device(ordinal)));
+  session.finish(request,
+                 session.driver.cuKernelSetAttribute(attribute, value, kernel, session.device(ordinal)));
 }
 
 void cuModuleGetGlobal_v2(Session& session, Request& request) {

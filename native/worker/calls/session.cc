@@ -207,7 +207,8 @@ bool Session::send_head(const Request& request, CUresult result, uint64_t bytes)
 
 bool Session::send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data,
                    size_t data_bytes) {
-  const wire::ResponseHeader header{static_cast<uint32_t>(head_bytes + data_bytes), static_cast<uint16_t>(kind), 0};
+  const wire::ResponseHeader header{static_cast<uint32_t>(head_bytes + data_bytes),
+                                    static_cast<uint16_t>(kind), 0};
   const iovec parts[] = {{const_cast<wire::ResponseHeader*>(&header), sizeof header},
                          {const_cast<void*>(head), head_bytes},
                          {const_cast<void*>(data), data_bytes}};
@@ -218,7 +219,8 @@ bool Session::send(wire::ResponseKind kind, const void* head, size_t head_bytes,
 bool Session::send_raw(const void* data, size_t size) { return context.connection.write_all(data, size); }
 
 void Session::send_goodbye(std::string_view reason) {
-  send(wire::ResponseKind::goodbye, reason.data(), std::min<size_t>(reason.size(), wire::kMaxGoodbye), nullptr, 0);
+  send(wire::ResponseKind::goodbye, reason.data(), std::min<size_t>(reason.size(), wire::kMaxGoodbye),
+       nullptr, 0);
 }
 
 void Session::bad_frame(const Request& request) {

@@ -66,7 +66,9 @@ class Session {
 
   // The driver's device for the session's ordinal; one that no driver has for a wrong ordinal.
   CUdevice device(int32_t ordinal) const;
-  bool device_exists(int32_t ordinal) const { return ordinal >= 0 && static_cast<size_t>(ordinal) < context.devices.size(); }
+  bool device_exists(int32_t ordinal) const {
+    return ordinal >= 0 && static_cast<size_t>(ordinal) < context.devices.size();
+  }
   // The ordinal of the device of the context that calls are made in now.
   size_t current_ordinal() const { return current_ordinal_; }
   void bind_context(uint32_t index, CUcontext handle, size_t ordinal, bool primary);
@@ -92,7 +94,8 @@ class Session {
   // Sends the head of an answer whose `bytes` follow with send_part. The caller keeps the lock in
   // between. False when the connection has ended.
   bool send_head(const Request& request, CUresult result, uint64_t bytes);
-  bool send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data, size_t data_bytes);
+  bool send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data,
+            size_t data_bytes);
   std::mutex& write_mutex() { return write_mutex_; }
   bool send_raw(const void* data, size_t size);
 

@@ -16,7 +16,8 @@ constexpr size_t kMostUnderTasks = 512;
 
 uint8_t* Staging::allocate(generated::DriverTable& driver, size_t bytes, bool* pinned) {
   void* memory = nullptr;
-  *pinned = driver.cuMemHostAlloc != nullptr && driver.cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) == CUDA_SUCCESS;
+  *pinned = driver.cuMemHostAlloc != nullptr &&
+            driver.cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) == CUDA_SUCCESS;
   if (!*pinned) memory = std::malloc(bytes);
   return static_cast<uint8_t*>(memory);
 }
@@ -62,7 +63,8 @@ Staging::Chunk* Staging::take(size_t bytes, bool may_wait) {
   chunk->bytes = small ? kSmallChunk : kChunk;
   chunk->context = context;
   chunk->memory = allocate(driver_, chunk->bytes, &chunk->pinned);
-  if (chunk->memory == nullptr || driver_.cuEventCreate(&chunk->used, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+  if (chunk->memory == nullptr ||
+      driver_.cuEventCreate(&chunk->used, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
     if (chunk->memory != nullptr) release(driver_, chunk->memory, chunk->pinned);
     delete chunk;
     return nullptr;

@@ -45,8 +45,8 @@ class Staging {
 
   generated::DriverTable& driver_;
   std::vector<Chunk*> all_;
-  std::vector<Chunk*> idle_;   // never enqueued since they were taken last
-  std::deque<Chunk*> large_;   // in use, oldest first
+  std::vector<Chunk*> idle_;  // never enqueued since they were taken last
+  std::deque<Chunk*> large_;  // in use, oldest first
   std::deque<Chunk*> small_;
 };
 

@@ -48,7 +48,8 @@ void cuEventRecordWithFlags(Session& session, Request& request) {
     return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
   }
   if (flags == 0) return session.finish(request, session.driver.cuEventRecord(event, stream));
-  if (session.driver.cuEventRecordWithFlags == nullptr) return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
+  if (session.driver.cuEventRecordWithFlags == nullptr)
+    return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
   session.finish(request, session.driver.cuEventRecordWithFlags(event, stream, flags));
 }
 

@@ -26,7 +26,8 @@ class Library : public testing::Test {
 
 void* Library::library = nullptr;
 
-using GetProcAddress = CUresult(const char*, void**, int, unsigned long long, CUdriverProcAddressQueryResult*);
+using GetProcAddress = CUresult(const char*, void**, int, unsigned long long,
+                                CUdriverProcAddressQueryResult*);
 
 TEST_F(Library, HasNoDeviceWithoutAGrant) {
   testing::internal::CaptureStderr();
@@ -59,8 +60,9 @@ TEST_F(Library, ChoosesTheSymbolByVersion) {
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SUCCESS);
   EXPECT_EQ(get("cuMemAlloc", &function, 3000, 0, &status), CUDA_SUCCESS);
   EXPECT_EQ(function, ::dlsym(library, "cuMemAlloc"));
-  EXPECT_EQ(get("cuStreamSynchronize", &function, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status),
-            CUDA_SUCCESS);
+  EXPECT_EQ(
+      get("cuStreamSynchronize", &function, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status),
+      CUDA_SUCCESS);
   EXPECT_EQ(function, ::dlsym(library, "cuStreamSynchronize_ptsz"));
   EXPECT_EQ(get("cuMemcpyHtoD", &function, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status),
             CUDA_SUCCESS);
