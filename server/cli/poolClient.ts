@@ -4,6 +4,7 @@ import superjson from 'superjson';
 import type { AppRouter } from '../api/root';
 import { SluiceError, isErrorCode } from '../errors';
 import { needCredentials } from './credentials';
+import { CliFailure } from './failure';
 
 export interface PoolClient {
   readonly url: string;
@@ -16,6 +17,16 @@ type Authorization = { readonly token: string } | { readonly cookie: string };
 export function connectPool(): PoolClient {
   const { url, token } = needCredentials();
   return poolClient(url, { token });
+}
+
+/** As connectPool, for something that came from the server at `url`. Throws CliFailure when another is configured. */
+export function connectPoolAt(url: string): PoolClient {
+  const pool = connectPool();
+  if (pool.url === url) return pool;
+  throw new CliFailure(
+    `The allocation belongs to the Sluice server at ${url}, but the one configured is ${pool.url}.`,
+    `Set SLUICE_URL=${url}.`,
+  );
 }
 
 /** A pool client for an address and a proof of who calls. */

@@ -46,8 +46,8 @@ async function heldGrant(option: string | undefined) {
   const { heldFile, readHeld } = await import('../heldAllocation');
   const file = heldFile(option);
   const held = readHeld(file);
-  const { connectPool, errorCode } = await import('../poolClient');
-  const problem = await endedReason(connectPool(), held).catch((error: unknown) => {
+  const { connectPoolAt, errorCode } = await import('../poolClient');
+  const problem = await endedReason(connectPoolAt(held.url), held).catch((error: unknown) => {
     // The GPU server serves a held allocation also while the control plane is away.
     if (errorCode(error) === 'CONTROL_PLANE_UNREACHABLE') return null;
     throw error;

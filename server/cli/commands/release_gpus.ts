@@ -10,10 +10,10 @@ export function releaseGpusCommand(): Command {
       const { forgetHeld, heldFile, readHeld } = await import('../heldAllocation');
       const file = heldFile(options.file);
       const held = readHeld(file);
-      const { connectPool, errorCode } = await import('../poolClient');
+      const { connectPoolAt, errorCode } = await import('../poolClient');
       const { giveBack } = await import('../lease');
       const { note } = await import('../output');
-      const pool = connectPool();
+      const pool = connectPoolAt(held.url);
       const row = await pool.api.allocations.get.query({ id: held.allocation }).catch((error: unknown) => {
         if (errorCode(error) === 'ALLOCATION_NOT_FOUND') return null;
         throw error;

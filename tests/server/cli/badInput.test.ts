@@ -100,6 +100,18 @@ test('the stored token is not sent to another server than it was stored for', as
   );
 });
 
+test('a held allocation of another server is not asked for here', async () => {
+  const grant = { version: 1, allocation: 'al-1', secret: 's', tls: true, servers: [] };
+  const held = { url: 'http://10.0.0.1:3000', allocation: 'al-1', grant };
+  writeFileSync(join(folder, 'held.json'), JSON.stringify(held));
+  for (const words of [
+    ['release_gpus', '-f', 'held.json'],
+    ['client', '-f', 'held.json', 'true'],
+  ]) {
+    expect((await run(words)).stderr).toMatch(/belongs to .*10\.0\.0\.1:3000.*Set SLUICE_URL/);
+  }
+});
+
 test('help and version', async () => {
   expect((await run(['version'])).stdout).toMatch(/^sluice \d+\.\d+\.\d+$/);
   expect((await run(['run', '--help'])).stdout).toMatch(/-m, --memory <MiB>[\s\S]*Exit status/);
