@@ -4,11 +4,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { root, runStep } from './common.mjs';
 
-/** Builds native/build (client and worker libraries, software GPU, samples). */
-export async function buildNative() {
+/**
+ * Builds native/build: client and worker, software GPU, samples.
+ * @param {{ tests?: boolean }} [options] the C++ tests as well
+ */
+export async function buildNative({ tests = false } = {}) {
   if (!existsSync(join(root, 'native/build/build.ninja'))) {
     await runStep('configuring the native build', 'cmake', ['-G', 'Ninja', '-S', 'native', '-B', 'native/build']);
   }
   const jobs = String(availableParallelism());
-  await runStep('building the native parts', 'ninja', ['-C', 'native/build', '-j', jobs]);
+  await runStep('building the native parts', 'ninja', ['-C', 'native/build', '-j', jobs, tests ? 'all' : 'product']);
 }

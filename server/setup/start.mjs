@@ -1,7 +1,7 @@
 // `npm start`: from a fresh clone to a running pool. Plain JavaScript, because it
 // runs before any package is installed.
 //
-// Modes: --setup-only (install and build everything), --build-only (build, without
+// Modes: --setup-only (install and build everything, tests included), --build-only (build, without
 // installing Debian packages), --native-only (C++ parts only).
 import { mkdirSync } from 'node:fs';
 import { installDebianPackages } from './debian.mjs';
@@ -14,14 +14,14 @@ import { SetupError, dataDir } from './common.mjs';
 
 async function main() {
   const mode = process.argv.find((argument) => argument.startsWith('--'));
-  if (mode === '--native-only') return buildNative();
+  if (mode === '--native-only') return buildNative({ tests: true });
   mkdirSync(dataDir, { recursive: true });
   const lock = mode === undefined ? takeStartLock() : null;
   try {
     if (mode !== '--build-only') await installDebianPackages();
     await installNodePackages();
     await generateDatabaseClient();
-    await buildNative();
+    await buildNative({ tests: mode === '--setup-only' });
     await bundleServer();
     await buildUi();
     if (mode === undefined) await runPool();
