@@ -2,12 +2,13 @@
 
 import { Tooltip } from './Tooltip';
 
-/** The mark for a value that does not exist; hovering or focusing says why. Never a 0. */
+/** The mark for a value that does not exist; hovering says why, and so does a screen reader. Never a 0. */
 export function NotAvailable({ reason }: Readonly<{ reason: string }>) {
   return (
     <Tooltip content={reason}>
-      <span tabIndex={0} className="cursor-help text-faint" aria-label={`Not available: ${reason}`}>
-        –
+      <span className="cursor-help text-faint">
+        <span aria-hidden>–</span>
+        <span className="sr-only">not available: {reason}</span>
       </span>
     </Tooltip>
   );
