@@ -6,7 +6,6 @@
   } catch {
     choice = null; // storage may be forbidden; then the system's theme is used
   }
-  var dark =
-    choice === 'dark' || (choice !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
+  var dark = choice === 'dark' || (choice !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   document.documentElement.classList.toggle('dark', dark);
 })();
