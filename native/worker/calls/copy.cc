@@ -1,7 +1,5 @@
 // Copies between the client's memory and the GPU's.
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <memory>
 #include <vector>
 
@@ -22,7 +20,7 @@ struct Piece {
   uint32_t download;
   uint64_t offset;
   size_t bytes;
-  uint8_t* buffer;
+  DownloadBuffers::Buffer* buffer;
   bool last;
 };
 
@@ -32,37 +30,8 @@ void send_piece(void* argument) {
     uint32_t download;
     uint64_t offset;
   } head{piece->download, piece->offset};
-  piece->session->send(wire::ResponseKind::download, &head, sizeof head, piece->buffer, piece->bytes);
+  piece->session->send(wire::ResponseKind::download, &head, sizeof head, piece->buffer->memory, piece->bytes);
   if (piece->last) piece->session->downloads.give_back(piece->buffer);
-}
-
-// Memory of a copy whose bytes the client sends late. Kept for the next one: freeing page-locked memory
-// waits for the GPU, which may be waiting for the client, which only this thread can hear.
-struct LateCopy {
-  uint8_t* memory = nullptr;
-  uint64_t bytes = 0;
-  bool pinned = false;
-  std::atomic<bool> in_use{true};
-};
-
-void mark_used(void* argument) {
-  static_cast<LateCopy*>(argument)->in_use.store(false, std::memory_order_release);
-}
-
-// Memory of at least that size, at most twice as much; null when there is none.
-LateCopy* take_late_copy(Session& session, uint64_t bytes) {
-  static auto* copies = new std::vector<std::unique_ptr<LateCopy>>;  // of the one session of the process
-  for (const auto& copy : *copies) {
-    if (copy->bytes >= bytes && copy->bytes <= std::max<uint64_t>(2 * bytes, Staging::kSmallChunk) &&
-        !copy->in_use.load(std::memory_order_acquire)) {
-      copy->in_use.store(true);
-      return copy.get();
-    }
-  }
-  auto copy = std::make_unique<LateCopy>();
-  copy->bytes = std::max<uint64_t>(std::bit_ceil(bytes), Staging::kSmallChunk);
-  copy->memory = Staging::allocate(session.driver, copy->bytes, &copy->pinned);
-  return copy->memory ? copies->emplace_back(std::move(copy)).get() : nullptr;
 }
 
 }  // namespace
@@ -95,13 +64,13 @@ void cuMemcpyDtoH_v2(Session& session, Request& request) {
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
   if (CUresult earlier = session.take_error()) return session.finish(request, earlier);
-  uint8_t* buffer = session.downloads.take();
+  DownloadBuffers::Buffer* buffer = session.downloads.take();
   if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
   const bool waits = session.host_tasks.outstanding() || session.driver.cuStreamQuery(stream) != CUDA_SUCCESS;
   if (waits || bytes > Staging::kChunk) session.give_lead();
 
   size_t part = std::min<uint64_t>(bytes, Staging::kChunk);
-  CUresult result = copy_down(session, buffer, address, part, stream);
+  CUresult result = copy_down(session, buffer->memory, address, part, stream);
   if (result != CUDA_SUCCESS) {
     session.finish(request, result);
   } else {
@@ -109,11 +78,11 @@ void cuMemcpyDtoH_v2(Session& session, Request& request) {
     session.send_head(request, CUDA_SUCCESS, bytes);
     uint64_t done = 0;
     for (;;) {
-      if (!session.send_raw(buffer, part)) break;
+      if (!session.send_raw(buffer->memory, part)) break;
       done += part;
       if (done == bytes) break;
       part = std::min<uint64_t>(bytes - done, Staging::kChunk);
-      result = copy_down(session, buffer, address + done, part, stream);
+      result = copy_down(session, buffer->memory, address + done, part, stream);
       if (result != CUDA_SUCCESS) {
         session.context.connection.shutdown();  // half an answer cannot be taken back
         break;
@@ -132,11 +101,11 @@ void cuMemcpyDtoHAsync_v2(Session& session, Request& request) {
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
   // One buffer is enough: the stream copies the next piece after it has sent the one before.
-  uint8_t* buffer = session.downloads.take();
+  DownloadBuffers::Buffer* buffer = session.downloads.take();
   if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
   for (uint64_t offset = 0; offset < bytes; offset += Staging::kChunk) {
     const size_t part = std::min<uint64_t>(bytes - offset, Staging::kChunk);
-    CUresult result = session.driver.cuMemcpyDtoHAsync_v2(buffer, address + offset, part, stream);
+    CUresult result = session.driver.cuMemcpyDtoHAsync_v2(buffer->memory, address + offset, part, stream);
     if (result != CUDA_SUCCESS) return session.finish(request, result);  // the buffer may still be in use
     auto piece =
         std::make_unique<Piece>(Piece{&session, download, offset, part, buffer, offset + part == bytes});
@@ -155,7 +124,7 @@ void host_copy(Session& session, Request& request) {
   if (!request.args.finished() || bytes == 0 || bytes > wire::kMaxBulk) return session.bad_frame(request);
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  LateCopy* late = take_late_copy(session, bytes);
+  LateCopies::Copy* late = session.late_copies.take(bytes);
   if (late == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
   const auto task = session.host_tasks.add(&session, number, bytes);
   if (!task) return session.bad_frame(request);
@@ -164,12 +133,12 @@ void host_copy(Session& session, Request& request) {
   CUresult result = session.driver.cuLaunchHostFunc(stream, run_host_task, holder.get());
   if (result != CUDA_SUCCESS) {
     session.host_tasks.finish(*task);
-    mark_used(late);
+    LateCopies::mark_used(late);
     return session.finish(request, result);
   }
   static_cast<void>(holder.release());
   result = session.driver.cuMemcpyHtoDAsync_v2(address, late->memory, bytes, stream);
-  if (result == CUDA_SUCCESS) result = session.driver.cuLaunchHostFunc(stream, mark_used, late);
+  if (result == CUDA_SUCCESS) result = session.driver.cuLaunchHostFunc(stream, LateCopies::mark_used, late);
   session.finish(request, result);
 }
 

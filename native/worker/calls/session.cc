@@ -16,6 +16,7 @@ Session::Session(SessionContext& session_context)
       driver(session_context.driver),
       staging(session_context.driver),
       downloads(session_context.driver),
+      late_copies(session_context.driver),
       input_(session_context.connection) {}
 
 bool Session::run() {
@@ -155,7 +156,10 @@ void Session::enter_context(uint32_t index) {
 void Session::leave_context(uint32_t index) {
   const auto known = context_info_.find(index);
   if (known == context_info_.end()) return;
+  driver.cuCtxSynchronize();
   staging.forget(known->second.handle);
+  downloads.forget(known->second.handle);
+  late_copies.forget(known->second.handle);
   std::erase_if(allocations, [&](const auto& entry) {
     if (entry.second.context != index) return false;
     context.memory.release(entry.second.ordinal, entry.second.bytes);

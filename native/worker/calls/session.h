@@ -74,7 +74,7 @@ class Session {
   void bind_context(uint32_t index, CUcontext handle, size_t ordinal, bool primary);
   // Makes the context current in this thread if it exists.
   void enter_context(uint32_t index);
-  // The context is gone: what was in it as well.
+  // The context, which is current, is about to go and everything in it as well. Waits for its work.
   void leave_context(uint32_t index);
 
   // Answers a synchronous request, or keeps the error of an asynchronous one for a later answer.
@@ -110,6 +110,7 @@ class Session {
   generated::DriverTable& driver;
   Staging staging;
   DownloadBuffers downloads;
+  LateCopies late_copies;
   HostTaskTable host_tasks;
   // Device memory by address: which device it was counted for, and how much.
   struct Allocation {

@@ -1,6 +1,7 @@
 #include "worker/calls/staging.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 namespace sluice::worker {
@@ -11,6 +12,7 @@ constexpr size_t kMostLarge = 4;
 constexpr size_t kMostSmall = 64;
 // How many may be in use while a stream waits for the client, when waiting could be for ever.
 constexpr size_t kMostUnderTasks = 512;
+constexpr uint64_t kLeastLate = Staging::kSmallChunk;
 
 }  // namespace
 
@@ -100,22 +102,65 @@ void Staging::forget(CUcontext context) {
   });
 }
 
-uint8_t* DownloadBuffers::take() {
+DownloadBuffers::Buffer* DownloadBuffers::take() {
+  CUcontext context = nullptr;
+  if (driver_.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      uint8_t* buffer = idle_.back();
-      idle_.pop_back();
+    for (auto at = idle_.begin(); at != idle_.end(); ++at) {
+      if ((*at)->context != context) continue;
+      Buffer* buffer = *at;
+      idle_.erase(at);
       return buffer;
     }
   }
   bool pinned = false;
-  return Staging::allocate(driver_, kChunk, &pinned);
+  uint8_t* memory = Staging::allocate(driver_, kChunk, &pinned);
+  return memory ? new Buffer{memory, context, pinned} : nullptr;
 }
 
-void DownloadBuffers::give_back(uint8_t* buffer) {
+void DownloadBuffers::give_back(Buffer* buffer) {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(buffer);  // kept for the session: the most that were in use at a time
+  idle_.push_back(buffer);  // kept for the context's life: the most that were in use at a time
+}
+
+void DownloadBuffers::forget(CUcontext context) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(idle_, [&](Buffer* buffer) {
+    if (buffer->context != context) return false;
+    Staging::release(driver_, buffer->memory, buffer->pinned);
+    delete buffer;
+    return true;
+  });
+}
+
+LateCopies::Copy* LateCopies::take(uint64_t bytes) {
+  CUcontext context = nullptr;
+  if (driver_.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
+  for (const auto& copy : copies_) {
+    if (copy->context == context && copy->bytes >= bytes && copy->bytes / 2 <= std::max(bytes, kLeastLate) &&
+        !copy->in_use.load(std::memory_order_acquire)) {
+      copy->in_use.store(true);
+      return copy.get();
+    }
+  }
+  auto copy = std::make_unique<Copy>();
+  copy->bytes = std::max(std::bit_ceil(bytes), kLeastLate);
+  copy->context = context;
+  copy->memory = Staging::allocate(driver_, copy->bytes, &copy->pinned);
+  return copy->memory ? copies_.emplace_back(std::move(copy)).get() : nullptr;
+}
+
+void LateCopies::mark_used(void* copy) {
+  static_cast<Copy*>(copy)->in_use.store(false, std::memory_order_release);
+}
+
+void LateCopies::forget(CUcontext context) {
+  std::erase_if(copies_, [&](const std::unique_ptr<Copy>& copy) {
+    if (copy->context != context) return false;
+    Staging::release(driver_, copy->memory, copy->pinned);
+    return true;
+  });
 }
 
 }  // namespace sluice::worker

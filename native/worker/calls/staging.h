@@ -1,9 +1,11 @@
 // Page-locked memory between the connection and the GPU.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -51,21 +53,54 @@ class Staging {
 };
 
 // Page-locked chunks on the way from the GPU to the client. Thread-safe: they are given back by the
-// driver's callback threads.
+// driver's callback threads. A chunk belongs to the context that was current when it was made.
 class DownloadBuffers {
  public:
   explicit DownloadBuffers(generated::DriverTable& driver) : driver_(driver) {}
 
   static constexpr size_t kChunk = Staging::kChunk;
 
+  struct Buffer {
+    uint8_t* memory;
+    CUcontext context;
+    bool pinned;
+  };
+
   // Null when there is no memory.
-  uint8_t* take();
-  void give_back(uint8_t* buffer);
+  Buffer* take();
+  void give_back(Buffer* buffer);
+  // The context is about to go and nothing runs in it any more.
+  void forget(CUcontext context);
 
  private:
   generated::DriverTable& driver_;
   std::mutex mutex_;
-  std::vector<uint8_t*> idle_;
+  std::vector<Buffer*> idle_;
+};
+
+// Memory of copies whose bytes the client sends late. Kept until the context goes: freeing page-locked
+// memory waits for the GPU, which may be waiting for the client, which only the leading thread can hear.
+class LateCopies {
+ public:
+  explicit LateCopies(generated::DriverTable& driver) : driver_(driver) {}
+
+  struct Copy {
+    uint8_t* memory = nullptr;
+    uint64_t bytes = 0;
+    CUcontext context = nullptr;
+    bool pinned = false;
+    std::atomic<bool> in_use{true};
+  };
+
+  // Memory of at least that size, marked as in use; null when there is none.
+  Copy* take(uint64_t bytes);
+  // For cuLaunchHostFunc, with the copy as argument.
+  static void mark_used(void* copy);
+  void forget(CUcontext context);
+
+ private:
+  generated::DriverTable& driver_;
+  std::vector<std::unique_ptr<Copy>> copies_;
 };
 
 }  // namespace sluice::worker
