@@ -82,7 +82,8 @@ const Inst* packed_arithmetic(Warp& warp, const Inst* in) {
     for (int k = 0; k < 32; k += 16) {
       const auto half = [k](uint32_t v) { return static_cast<uint16_t>(v >> k); };
       both |= static_cast<uint32_t>(result<H>(
-                  F{}(value<H>(half(a[i]), flags), value<H>(half(b[i]), flags), value<H>(half(c[i]), flags)), flags))
+                  F{}(value<H>(half(a[i]), flags), value<H>(half(b[i]), flags), value<H>(half(c[i]), flags)),
+                  flags))
               << k;
     }
     return both;
@@ -155,7 +156,8 @@ const Inst* packed_minmax(Warp& warp, const Inst* in) {
   const uint16_t flags = in->flags;
   return each_active<uint32_t>(warp, in, [=](uint32_t i) {
     return static_cast<uint32_t>(pick<H>(static_cast<uint16_t>(a[i]), static_cast<uint16_t>(b[i]), flags)) |
-           static_cast<uint32_t>(pick<H>(static_cast<uint16_t>(a[i] >> 16), static_cast<uint16_t>(b[i] >> 16), flags))
+           static_cast<uint32_t>(
+               pick<H>(static_cast<uint16_t>(a[i] >> 16), static_cast<uint16_t>(b[i] >> 16), flags))
                << 16;
   });
 }
@@ -210,8 +212,9 @@ void select_half_sign(Emitter& e) {
   using P = uint32_t;
   if (is_packed(type)) {
     if (flush) e.unsupported(".ftz on packed values is not supported");
-    e.emit(is_abs ? unary<P, P>([](P v) { return v & 0x7fff7fffu; }) : unary<P, P>([](P v) { return v ^ 0x80008000u; }), d,
-           {a});
+    e.emit(is_abs ? unary<P, P>([](P v) { return v & 0x7fff7fffu; })
+                  : unary<P, P>([](P v) { return v ^ 0x80008000u; }),
+           d, {a});
     return;
   }
   if (flush) {
@@ -241,7 +244,8 @@ void select_half_transcendental(Emitter& e) {
   e.has("approx");
   const uint16_t flags = e.has("ftz") ? kFlushHalf : 0;
   const Slot d = e.destination(0, type), a = e.source(1, type);
-  e.emit(e.in().name == "ex2" ? arithmetic_for<Exp2>(type) : arithmetic_for<Tanh>(type), d, {a, a}).flags = flags;
+  e.emit(e.in().name == "ex2" ? arithmetic_for<Exp2>(type) : arithmetic_for<Tanh>(type), d, {a, a}).flags =
+      flags;
 }
 
 }  // namespace sluice::ptx::SLUICE_PTX_ISA

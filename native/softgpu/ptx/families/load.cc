@@ -35,7 +35,8 @@ const Inst* load(Warp& warp, const Inst* in) {
       const R value = static_cast<R>(*reinterpret_cast<const T*>(base + span.low));
       return each<R>(warp, in, [=](uint32_t) { return value; });
     }
-    return each<R>(warp, in, [&](uint32_t i) { return static_cast<R>(*reinterpret_cast<const T*>(base + a.at[i])); });
+    return each<R>(warp, in,
+                   [&](uint32_t i) { return static_cast<R>(*reinterpret_cast<const T*>(base + a.at[i])); });
   }
   R* const d = warp.dst<R>(in->dst);
   for (uint32_t bits = warp.exec; bits != 0; bits &= bits - 1) {
@@ -108,7 +109,8 @@ const Inst* load_local(Warp& warp, const Inst* in) {
         return each<uint32_t>(warp, in, [=](uint32_t i) { return words[i]; });
       } else {
         const auto* const words = reinterpret_cast<const uint32_t*>(row);
-        return each<uint64_t>(warp, in, [=](uint32_t i) { return words[i] | uint64_t{words[i + kLanes]} << 32; });
+        return each<uint64_t>(warp, in,
+                              [=](uint32_t i) { return words[i] | uint64_t{words[i + kLanes]} << 32; });
       }
     }
   }
@@ -171,10 +173,36 @@ void with_memory(Emitter& e, Type type, F f) {
 // Everything that is a hint or an ordering. Host loads and stores are ordered as x86 orders them, which
 // is stronger than any of these asks for; fences are instructions of their own.
 void take_hints(Emitter& e) {
-  e.has_any({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "volatile", "relaxed", "acquire", "release", "weak",
-             "mmio", "unified", "cta", "cluster", "gpu", "sys", "L1::evict_normal", "L1::evict_unchanged",
-             "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::evict_normal", "L2::evict_first",
-             "L2::evict_last", "L2::64B", "L2::128B", "L2::256B"});
+  e.has_any({"ca",
+             "cg",
+             "cs",
+             "lu",
+             "cv",
+             "wb",
+             "wt",
+             "nc",
+             "volatile",
+             "relaxed",
+             "acquire",
+             "release",
+             "weak",
+             "mmio",
+             "unified",
+             "cta",
+             "cluster",
+             "gpu",
+             "sys",
+             "L1::evict_normal",
+             "L1::evict_unchanged",
+             "L1::evict_first",
+             "L1::evict_last",
+             "L1::no_allocate",
+             "L2::evict_normal",
+             "L2::evict_first",
+             "L2::evict_last",
+             "L2::64B",
+             "L2::128B",
+             "L2::256B"});
 }
 
 uint32_t take_vector(Emitter& e) {
@@ -201,7 +229,8 @@ void select_load(Emitter& e) {
     for (const uint32_t parameter : e.function().parameters) {
       limit = std::max(limit, e.layout().offset[parameter] + e.module().variables[parameter].bytes);
     }
-    if (address.distance > limit || bytes > limit - address.distance) e.invalid("the access is outside the parameters");
+    if (address.distance > limit || bytes > limit - address.distance)
+      e.invalid("the access is outside the parameters");
   }
   const auto place = [&](Inst& inst) {
     inst.src[0] = address.base;
@@ -215,7 +244,8 @@ void select_load(Emitter& e) {
   if (count == 1) {
     const Slot d = to.kind == OperandKind::kVector ? e.destination(e.element(to, 0), type, true)
                                                    : e.destination(to, type, true);
-    with_memory(e, type, [&]<class T, class R>() { place(e.emit(load_for<T, R>(address.space, uniform), d, {})); });
+    with_memory(e, type,
+                [&]<class T, class R>() { place(e.emit(load_for<T, R>(address.space, uniform), d, {})); });
     return;
   }
   if (to.kind != OperandKind::kVector || to.count != count) e.invalid("the vector has the wrong length");

@@ -143,9 +143,28 @@ void with_memory(Emitter& e, Type type, F f) {
 
 void select_store(Emitter& e) {
   const MemorySpace space = take_space(e);
-  e.has_any({"wb", "cg", "cs", "wt", "volatile", "relaxed", "release", "weak", "mmio", "cta", "cluster", "gpu", "sys",
-             "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
-             "L2::cache_hint", "L2::evict_normal", "L2::evict_first", "L2::evict_last"});
+  e.has_any({"wb",
+             "cg",
+             "cs",
+             "wt",
+             "volatile",
+             "relaxed",
+             "release",
+             "weak",
+             "mmio",
+             "cta",
+             "cluster",
+             "gpu",
+             "sys",
+             "L1::evict_normal",
+             "L1::evict_unchanged",
+             "L1::evict_first",
+             "L1::evict_last",
+             "L1::no_allocate",
+             "L2::cache_hint",
+             "L2::evict_normal",
+             "L2::evict_first",
+             "L2::evict_last"});
   const uint32_t count = e.has("v2") ? 2 : e.has("v4") ? 4 : e.has("v8") ? 8 : 1;
   const Type type = e.type(0);
   const Address address = address_of(e, e.operand(0), space);
