@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/service';
 import type { Actor } from '../pool/actor';
+import { toTrpcError } from './mapErrors';
 import { getServices, type Services } from './services';
 
 /** What every procedure gets. */
@@ -10,13 +11,17 @@ export interface Context {
   address: string | null;
 }
 
-/** Finds out who asks. @throws SluiceError TOKEN_INVALID or TOKEN_KIND_WRONG. */
+/** Finds out who asks. @throws TRPCError with TOKEN_INVALID or TOKEN_KIND_WRONG as its SluiceError. */
 export async function createContext(
   services: Services,
   headers: Headers,
   address: string | null,
 ): Promise<Context> {
-  return { services, caller: await services.auth.resolveCaller(headers), address };
+  try {
+    return { services, caller: await services.auth.resolveCaller(headers), address };
+  } catch (error) {
+    throw toTrpcError(error);
+  }
 }
 
 /** For server components: the caller comes from the page request's headers. */

@@ -23,6 +23,13 @@ export function mapErrors<Result extends { ok: boolean; error?: TRPCError }>(
   };
 }
 
+/** An error from before a procedure runs (a bad token) as tRPC wants it. */
+export function toTrpcError(error: unknown): TRPCError {
+  const known = toSluiceError(error);
+  if (known.code === 'INTERNAL') createLog('api').error({ error }, 'a request could not be prepared');
+  return new TRPCError({ code: errorCodes[known.code].trpc, message: known.message, cause: known });
+}
+
 /** What the client gets to see of an error. */
 export function wireErrorOf(error: TRPCError): WireError {
   return sluiceErrorOf(error).toWire();

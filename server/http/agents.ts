@@ -78,6 +78,7 @@ function linkOf(ws: WebSocket): AgentLink {
   return {
     send,
     refuse(code, message) {
+      if (ws.readyState !== WebSocket.OPEN) return;
       send({ type: 'refused', code, message });
       ws.close(1008, code);
       // A peer that does not answer the close is cut off.
