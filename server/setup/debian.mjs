@@ -12,12 +12,15 @@ const needed = [
   ['libssl-dev', () => hasHeader('openssl/ssl.h')],
   ['libzstd-dev', () => hasHeader('zstd.h')],
   ['liblz4-dev', () => hasHeader('lz4.h')],
-  ['libgtest-dev', () => hasHeader('gtest/gtest.h')],
 ];
+const neededByTests = [['libgtest-dev', () => hasHeader('gtest/gtest.h')]];
 
-/** Installs what is missing, or throws with the line to run. */
-export async function installDebianPackages() {
-  const missing = needed.filter(([, present]) => !present()).map(([name]) => name);
+/**
+ * Installs what is missing, or throws with the line to run.
+ * @param {{ tests?: boolean }} [options] what the C++ tests need as well
+ */
+export async function installDebianPackages({ tests = false } = {}) {
+  const missing = [...needed, ...(tests ? neededByTests : [])].filter(([, present]) => !present()).map(([name]) => name);
   if (missing.length === 0) return;
   const line = `apt-get install -y ${missing.join(' ')}`;
   if (process.getuid?.() !== 0 || !hasCommand('apt-get')) {

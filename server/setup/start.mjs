@@ -14,14 +14,15 @@ import { SetupError, dataDir } from './common.mjs';
 
 async function main() {
   const mode = process.argv.find((argument) => argument.startsWith('--'));
-  if (mode === '--native-only') return buildNative({ tests: true });
+  if (mode === '--native-only') return buildNative();
   mkdirSync(dataDir, { recursive: true });
   const lock = mode === undefined ? takeStartLock() : null;
   try {
-    if (mode !== '--build-only') await installDebianPackages();
+    const tests = mode === '--setup-only';
+    if (mode !== '--build-only') await installDebianPackages({ tests });
     await installNodePackages();
     await generateDatabaseClient();
-    await buildNative({ tests: mode === '--setup-only' });
+    await buildNative({ tests });
     await bundleServer();
     await buildUi();
     if (mode === undefined) await runPool();
