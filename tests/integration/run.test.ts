@@ -31,7 +31,7 @@ describe('a program that runs to its end', () => {
       const sample = join(pool.env.SLUICE_NATIVE_DIR ?? '', 'samples', name);
       expect(existsSync(sample), `${sample} is built`).toBe(true);
       const result = await pool.sluice(['run', '-n', '1', '-m', '2048', '--', sample]);
-      expect(result, pool.output()).toMatchObject({ exitCode: 0 });
+      expect(result.exitCode, `${String(result.stdout)}\n${String(result.stderr)}\n${pool.output()}`).toBe(0);
       expect(String(result.stdout)).not.toBe('');
       expect(String(result.stderr).split('\n')).toEqual([
         'Requested resources:',
