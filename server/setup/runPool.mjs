@@ -33,11 +33,7 @@ async function serveUntilStopped(children, env) {
   const agent = startProcess(
     children,
     ['.build/sluice.mjs', 'agent', '--data-dir', join(dataDir, 'agent'), '--token-file', join(dataDir, 'agent-token')],
-    {
-      ...env,
-      SLUICE_URL: url,
-      SLUICE_SOFTGPU: process.env.SLUICE_SOFTGPU || '2x(memory=8GiB,cc=10.0,sms=16)',
-    },
+    { ...env, SLUICE_URL: url },
   );
   const connected = await Promise.race([readyLine(agent, /^(agent connected)\b/, 'the agent'), stopping]);
   if (connected === null) return;
