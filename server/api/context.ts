@@ -1,5 +1,4 @@
-import type { Caller } from '../auth/service';
-import type { Actor } from '../pool/actor';
+import type { Actor, Caller } from '../auth/service';
 import { toTrpcError } from './mapErrors';
 import { getServices, type Services } from './services';
 

@@ -4,7 +4,7 @@
 // 3. viewer, user, operator, admin: authenticated with at least that role.
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
-import { roleIncludes, type Role } from '../db/roles';
+import { roleIncludes, type Role } from '../auth/roles';
 import { SluiceError } from '../errors';
 import { actorOf, type Context } from './context';
 import { mapErrors, wireErrorOf } from './mapErrors';

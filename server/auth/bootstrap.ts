@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import path from 'node:path';
 import type { Database } from '../db/database';
 import { findUserByEmail, countUsers } from '../db/users';
-import { SYSTEM_ACTOR } from '../pool/actor';
+import { SYSTEM_ACTOR } from '../db/actor';
 import type { AuthService } from './service';
 import { hashToken } from './tokens';
 import { findTokenByHash } from '../db/tokens';

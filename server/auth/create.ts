@@ -13,7 +13,7 @@ import {
   type UserRecord,
 } from '../db/users';
 import { SluiceError } from '../errors';
-import { audit } from '../pool/audit';
+import { audit } from '../db/audit';
 import { createBetterAuth } from './betterAuth';
 import type { AuthService, Caller, UserRow } from './service';
 import { bearerOf, checkToken, isUsable, makeToken, tokenRow } from './tokens';

@@ -1,5 +1,7 @@
 import type { Role } from '../db/roles';
-import type { Actor } from '../pool/actor';
+import type { Actor } from '../db/actor';
+
+export type { Actor };
 
 export type TokenKind = 'user' | 'agent';
 

@@ -51,7 +51,6 @@ export const errorCodes = {
   // Things that are not there
   ALLOCATION_NOT_FOUND: info(404, 'NOT_FOUND', 'No allocation has this id.'),
   SERVER_NOT_FOUND: info(404, 'NOT_FOUND', 'No server of the pool has this id or address.'),
-  GPU_NOT_FOUND: info(404, 'NOT_FOUND', 'No GPU of the pool has this UUID.'),
   TOKEN_NOT_FOUND: info(404, 'NOT_FOUND', 'No API token has this id.'),
   USER_NOT_FOUND: info(404, 'NOT_FOUND', 'No user has this id or e-mail address.'),
 
@@ -112,7 +111,6 @@ export const errorCodes = {
     'UNAUTHORIZED',
     'No token is configured for the command line. Run `sluice login` or set SLUICE_TOKEN.',
   ),
-  PROGRAM_NOT_FOUND: info(404, 'NOT_FOUND', 'The program to run does not exist or cannot be executed.'),
   GRANT_INVALID: info(400, 'BAD_REQUEST', 'SLUICE_GRANT or the file in SLUICE_GRANT_FILE is not a grant.'),
   NATIVE_MISSING: info(
     500,

@@ -1,7 +1,7 @@
 import { findServer, setCordoned } from '../db/servers';
 import { SluiceError } from '../errors';
-import type { Actor } from './actor';
-import { audit } from './audit';
+import type { Actor } from '../db/actor';
+import { audit } from '../db/audit';
 import type { PoolContext } from './context';
 import { serverRow } from './live/rows';
 import type { ServerRow } from './views';

@@ -1,4 +1,4 @@
-import type { Actor } from './actor';
+import type { Actor } from '../db/actor';
 import type { AllocationRequest } from './requests';
 import type {
   AllocationRow,

@@ -1,6 +1,6 @@
 import { addRollups } from '../db/rollups';
 import type { AllocationRecord } from '../db/allocations';
-import { SYSTEM_ACTOR } from './actor';
+import { SYSTEM_ACTOR } from '../db/actor';
 import { beginRelease, sendEnd } from './allocations/end';
 import { renewAllocation } from './allocations/renew';
 import type { PoolContext } from './context';

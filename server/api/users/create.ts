@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES } from '../../db/roles';
+import { ROLES } from '../../auth/roles';
 import { admin } from '../trpc';
 
 /** Without a password one is made and told here only. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES } from '../../db/roles';
+import { ROLES } from '../../auth/roles';
 import { admin } from '../trpc';
 
 export const setRole = admin

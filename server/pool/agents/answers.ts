@@ -1,5 +1,5 @@
 import type { AgentToServer } from '../../../protocol/control/agentMessages';
-import { SYSTEM_ACTOR } from '../actor';
+import { SYSTEM_ACTOR } from '../../db/actor';
 import { acceptProof, beginRelease } from '../allocations/end';
 import type { PoolContext } from '../context';
 

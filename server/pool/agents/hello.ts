@@ -3,8 +3,8 @@ import { findServer, saveServer } from '../../db/servers';
 import { SluiceError } from '../../errors';
 import { agentGrantOf } from '../allocations/grants';
 import { sendEnd } from '../allocations/end';
-import type { Actor } from '../actor';
-import { audit } from '../audit';
+import type { Actor } from '../../db/actor';
+import { audit } from '../../db/audit';
 import type { PoolContext } from '../context';
 import type { AgentLink } from '../live/live';
 import { asState, isServable } from '../states';
@@ -36,10 +36,10 @@ export async function receiveHello(
 ): Promise<string> {
   refuseOtherProtocol(hello);
   refuseSharedGpus(ctx, hello);
+  await refuseStranger(identity, ctx.live.servers.get(hello.agentId)?.record.tokenId ?? null);
   const now = ctx.clock.now();
   const { record, ended } = await ctx.db.exclusive(async (queries) => {
     const known = await findServer(queries, hello.agentId);
-    await refuseStranger(identity, known?.tokenId ?? null);
     const actor: Actor = {
       kind: 'agent',
       id: hello.agentId,

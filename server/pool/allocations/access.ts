@@ -2,7 +2,7 @@ import { findAllocation, type AllocationRecord } from '../../db/allocations';
 import type { Queries } from '../../db/database';
 import { roleIncludes } from '../../db/roles';
 import { SluiceError } from '../../errors';
-import type { Actor } from '../actor';
+import type { Actor } from '../../db/actor';
 
 /** @throws ALLOCATION_NOT_FOUND */
 export async function requireAllocation(queries: Queries, id: string): Promise<AllocationRecord> {

@@ -1,7 +1,7 @@
 import { findAllocation, markProvedFree, type AllocationRecord } from '../../db/allocations';
 import type { FreedGpu } from '../../../protocol/control/agentMessages';
-import { SYSTEM_ACTOR, type Actor } from '../actor';
-import { audit } from '../audit';
+import { SYSTEM_ACTOR, type Actor } from '../../db/actor';
+import { audit } from '../../db/audit';
 import type { PoolContext } from '../context';
 import { asEndState, asState, isServable, type EndState } from '../states';
 import { requireAllocation } from './access';

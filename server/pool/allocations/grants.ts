@@ -1,8 +1,8 @@
 import type { AgentGrant } from '../../../protocol/control/agentMessages';
 import { findAllocation, markReady, updateAllocation, type AllocationRecord } from '../../db/allocations';
 import { SluiceError } from '../../errors';
-import { SYSTEM_ACTOR, type Actor } from '../actor';
-import { audit } from '../audit';
+import { SYSTEM_ACTOR, type Actor } from '../../db/actor';
+import { audit } from '../../db/audit';
 import type { PoolContext } from '../context';
 import { allocationRow } from '../live/rows';
 import { asState, isServable } from '../states';

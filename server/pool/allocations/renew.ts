@@ -1,6 +1,6 @@
 import { updateAllocation } from '../../db/allocations';
 import { SluiceError } from '../../errors';
-import type { Actor } from '../actor';
+import type { Actor } from '../../db/actor';
 import type { PoolContext } from '../context';
 import { allocationRow } from '../live/rows';
 import { asState, hasLease } from '../states';

@@ -1,7 +1,7 @@
 import { heldByGpu, insertAllocation, type AllocationRecord } from '../../db/allocations';
 import { isSluiceError, SluiceError } from '../../errors';
-import type { Actor } from '../actor';
-import { audit } from '../audit';
+import type { Actor } from '../../db/actor';
+import { audit } from '../../db/audit';
 import type { PoolContext } from '../context';
 import { allocationRow } from '../live/rows';
 import { DEFAULT_LEASE_SECONDS, type AllocationRequest } from '../requests';

@@ -1,8 +1,8 @@
 import { updateAllocation, type AllocationRecord } from '../../db/allocations';
 import type { Prisma } from '../../db/client/client';
 import type { Queries } from '../../db/database';
-import type { Actor } from '../actor';
-import { audit } from '../audit';
+import type { Actor } from '../../db/actor';
+import { audit } from '../../db/audit';
 import type { PoolContext } from '../context';
 import { asState, canTransition, isEnded } from '../states';
 import type { AllocationState } from '../views';

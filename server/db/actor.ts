@@ -1,4 +1,4 @@
-import type { Role } from '../db/roles';
+import type { Role } from './roles';
 
 /** Who causes a change, as the audit log keeps it. */
 export interface Actor {
