@@ -8,9 +8,9 @@ The files are kept, so that the tests need no Python."""
 import random
 from pathlib import Path
 
-
+import forms_float
 import forms_integer
-
+import forms_memory
 from kernel import files
 
 HEADER = '''// Made by generate.py. The comments with an exclamation mark are a table: kernel, columns, then rows.
@@ -18,15 +18,16 @@ HEADER = '''// Made by generate.py. The comments with an exclamation mark are a 
 .target sm_100
 .address_size 64
 '''
+DECLARATIONS = {'memory': '.const .align 4 .u32 table[4] = {11, 22, 33, 44};\n'}
 
 
 def main():
     random.seed(20)
-    for module in (forms_integer,):
+    for module in (forms_integer, forms_float, forms_memory):
         module.declare()
     folder = Path(__file__).parent
     for name, kernels in files.items():
-        (folder / f'{name}.ptx').write_text(HEADER + ''.join(k.text() for k in kernels))
+        (folder / f'{name}.ptx').write_text(HEADER + DECLARATIONS.get(name, '') + ''.join(k.text() for k in kernels))
 
 
 main()

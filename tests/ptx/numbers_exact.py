@@ -193,3 +193,8 @@ def minmax(f, a, b, is_min, keep_nan=False, xor_sign=False):
             return -(v & ~f.sign) - 1 if negative(f, v) else v
         r = min(a, b, key=key) if is_min else max(a, b, key=key)
     return (r & ~f.sign) | sign if xor_sign else r
+
+
+def value_or_zero(f, v):
+    """Magnitude bits of a number; 0 for a NaN."""
+    return 0 if v == NAN or is_nan(f, v) else v & ~f.sign

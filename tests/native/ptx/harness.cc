@@ -41,7 +41,8 @@ Device::Device(std::string_view text) {
 
 Status Device::launch(std::string_view kernel, const Params& params, const Shape& shape) {
   const auto kernels = program_->kernels();
-  const auto at = std::find_if(kernels.begin(), kernels.end(), [&](const KernelInfo& k) { return k.name == kernel; });
+  const auto at =
+      std::find_if(kernels.begin(), kernels.end(), [&](const KernelInfo& k) { return k.name == kernel; });
   if (at == kernels.end()) return {CUDA_ERROR_NOT_FOUND, "there is no kernel " + std::string(kernel)};
   LaunchConfig config;
   config.grid = shape.grid;

@@ -27,8 +27,11 @@ std::vector<Case> cases() {
 uint64_t mask_of(std::string_view type) {
   if (type == "pred") return 0xffffffffu;  // stored as 0 or 1
   const size_t at = type.find_first_of("0123456789");
-  const auto bits = static_cast<uint32_t>(std::strtoul(type.data() + at, nullptr, 10)) * (type.ends_with("x2") ? 2 : 1);
-  return type == "e4m3x2" || type == "e5m2x2" ? 0xffff : bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  const auto bits =
+      static_cast<uint32_t>(std::strtoul(type.data() + at, nullptr, 10)) * (type.ends_with("x2") ? 2 : 1);
+  return type == "e4m3x2" || type == "e5m2x2" ? 0xffff
+         : bits >= 64                         ? ~uint64_t{0}
+                                              : (uint64_t{1} << bits) - 1;
 }
 
 class TableTest : public testing::TestWithParam<Case> {};
@@ -57,8 +60,8 @@ void check(Device& device, const Table& table, uint32_t mask) {
       }
       const uint64_t width = mask_of(table.result_types[k]);
       EXPECT_TRUE(matches(row.results[k], table.result_types[k], value & width))
-          << "line " << row.line << ", result " << k << ": got " << std::hex << (value & width) << ", expected "
-          << row.results[k].bits << " (mask " << mask << ")";
+          << "line " << row.line << ", result " << k << ": got " << std::hex << (value & width)
+          << ", expected " << row.results[k].bits << " (mask " << mask << ")";
       EXPECT_EQ(value & ~width, kUntouched & ~width) << "written beyond the type, line " << row.line;
     }
   }
@@ -84,8 +87,3 @@ INSTANTIATE_TEST_SUITE_P(Instructions, TableTest, testing::ValuesIn(cases()),
 
 }  // namespace
 }  // namespace sluice::ptx::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}
