@@ -7,7 +7,14 @@ import tseslint from 'typescript-eslint';
 const mayImport = {
   app: ['components', 'server/api', 'server/auth'],
   components: ['server/api'],
-  'server/pool': ['server/db', 'server/errors', 'server/log', 'server/env', 'server/generated', 'protocol/control'],
+  'server/pool': [
+    'server/db',
+    'server/errors',
+    'server/log',
+    'server/env',
+    'server/generated',
+    'protocol/control',
+  ],
   'server/api': [
     'server/pool',
     'server/auth',
@@ -62,9 +69,19 @@ const allFolders = [
   'tests',
   'native',
   'protocol',
-  ...['agent', 'api', 'auth', 'benchmarks', 'cli', 'db', 'env', 'errors', 'generated', 'http', 'kubernetes'].map(
-    (name) => `server/${name}`,
-  ),
+  ...[
+    'agent',
+    'api',
+    'auth',
+    'benchmarks',
+    'cli',
+    'db',
+    'env',
+    'errors',
+    'generated',
+    'http',
+    'kubernetes',
+  ].map((name) => `server/${name}`),
   ...['log', 'pool', 'proxy', 'setup'].map((name) => `server/${name}`),
 ];
 
@@ -75,7 +92,9 @@ const zones = Object.entries(mayImport).flatMap(([folder, allowed]) =>
     .map((other) => ({
       target: `./${folder}`,
       from: `./${other}`,
-      except: allowed.filter((entry) => entry.startsWith(`${other}/`)).map((entry) => entry.slice(other.length + 1)),
+      except: allowed
+        .filter((entry) => entry.startsWith(`${other}/`))
+        .map((entry) => entry.slice(other.length + 1)),
       message: `${folder} may not import ${other} (see the table in CONTRIBUTING.md).`,
     })),
 );
@@ -123,7 +142,11 @@ export default tseslint.config(
     files: ['server/env/**', 'server/setup/**', 'tests/**', '*.config.*', 'prisma.config.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
-  { files: ['components/**', 'app/**'], plugins: { 'react-hooks': reactHooks }, rules: reactHooks.configs.recommended.rules },
+  {
+    files: ['components/**', 'app/**'],
+    plugins: { 'react-hooks': reactHooks },
+    rules: reactHooks.configs.recommended.rules,
+  },
   {
     files: ['**/*.{ts,tsx}'],
     ignores: ['tests/**', 'protocol/**'],

@@ -37,7 +37,9 @@ export async function runStep(what, command, args, options = {}) {
   });
   if (code !== 0) {
     process.stderr.write(Buffer.concat(output));
-    throw new SetupError(`${what} failed (${command} ${args.join(' ')}). ${options.hint ?? 'The output above says why.'}`);
+    throw new SetupError(
+      `${what} failed (${command} ${args.join(' ')}). ${options.hint ?? 'The output above says why.'}`,
+    );
   }
   const seconds = (Date.now() - startedAt) / 1000;
   if (seconds > 1) console.log(`sluice: ${what} took ${seconds.toFixed(0)} s`);

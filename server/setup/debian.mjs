@@ -20,18 +20,27 @@ const neededByTests = [['libgtest-dev', () => hasHeader('gtest/gtest.h')]];
  * @param {{ tests?: boolean }} [options] what the C++ tests need as well
  */
 export async function installDebianPackages({ tests = false } = {}) {
-  const missing = [...needed, ...(tests ? neededByTests : [])].filter(([, present]) => !present()).map(([name]) => name);
+  const missing = [...needed, ...(tests ? neededByTests : [])]
+    .filter(([, present]) => !present())
+    .map(([name]) => name);
   if (missing.length === 0) return;
   const line = `apt-get install -y ${missing.join(' ')}`;
   if (process.getuid?.() !== 0 || !hasCommand('apt-get')) {
-    throw new SetupError(`packages are missing that the build needs. Run: sudo ${line}\nthen npm start again.`);
+    throw new SetupError(
+      `packages are missing that the build needs. Run: sudo ${line}\nthen npm start again.`,
+    );
   }
   console.log(`sluice: installing ${missing.join(' ')}`);
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
   await runStep('refreshing the package lists', 'apt-get', ['update'], { env });
-  await runStep('installing Debian packages', 'apt-get', ['install', '-y', '--no-install-recommends', ...missing], {
-    env,
-  });
+  await runStep(
+    'installing Debian packages',
+    'apt-get',
+    ['install', '-y', '--no-install-recommends', ...missing],
+    {
+      env,
+    },
+  );
 }
 
 function hasCommand(name) {

@@ -17,5 +17,11 @@ export async function buildNative({ tests = false } = {}) {
     ]);
   }
   const jobs = String(availableParallelism());
-  await runStep('building the native parts', 'ninja', ['-C', 'native/build', '-j', jobs, tests ? 'all' : 'product']);
+  await runStep('building the native parts', 'ninja', [
+    '-C',
+    'native/build',
+    '-j',
+    jobs,
+    tests ? 'all' : 'product',
+  ]);
 }

@@ -32,14 +32,27 @@ async function serveUntilStopped(children, env) {
   if (url === null) return;
   const agent = startProcess(
     children,
-    ['.build/sluice.mjs', 'agent', '--data-dir', join(dataDir, 'agent'), '--token-file', join(dataDir, 'agent-token')],
+    [
+      '.build/sluice.mjs',
+      'agent',
+      '--data-dir',
+      join(dataDir, 'agent'),
+      '--token-file',
+      join(dataDir, 'agent-token'),
+    ],
     { ...env, SLUICE_URL: url },
   );
   const connected = await Promise.race([readyLine(agent, /^(agent connected)\b/, 'the agent'), stopping]);
   if (connected === null) return;
-  console.log(`ready ${url}  (sign in as admin@sluice.local; the first password is in ${join(dataDir, 'admin-password')})`);
+  console.log(
+    `ready ${url}  (sign in as admin@sluice.local; the first password is in ${join(dataDir, 'admin-password')})`,
+  );
 
-  const ended = await Promise.race([stopping, exitOf(server, 'the control plane'), exitOf(agent, 'the agent')]);
+  const ended = await Promise.race([
+    stopping,
+    exitOf(server, 'the control plane'),
+    exitOf(agent, 'the agent'),
+  ]);
   if (ended !== null) throw new SetupError(ended);
 }
 
@@ -58,7 +71,8 @@ function startProcess(children, args, env) {
 function readyLine(child, pattern, what) {
   return new Promise((settle, fail) => {
     const timer = setTimeout(
-      () => fail(new SetupError(`${what} was not ready within ${readyTimeoutMs / 1000} s; its output is above.`)),
+      () =>
+        fail(new SetupError(`${what} was not ready within ${readyTimeoutMs / 1000} s; its output is above.`)),
       readyTimeoutMs,
     );
     let ready = false;

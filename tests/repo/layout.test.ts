@@ -10,7 +10,9 @@ const handWrittenTypeScript = tracked.filter(
 describe('the folders of the project', () => {
   it('has no folder whose name says nothing', () => {
     const banned = new Set(['src', 'lib', 'utils', 'helpers', 'scripts', 'docs', 'packages']);
-    const found = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory() && banned.has(entry.name));
+    const found = readdirSync('.', { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && banned.has(entry.name),
+    );
     expect(found.map((entry) => entry.name)).toEqual([]);
   });
 
