@@ -158,7 +158,7 @@ def real(f, v):
     """As a Python float, for functions that have no exact value."""
     if x.is_inf(f, v):
         return -math.inf if x.negative(f, v) else math.inf
-    return float(x.value(f, v))
+    return float(x.value(f, v)) if v != f.sign else -0.0
 
 
 def functions():

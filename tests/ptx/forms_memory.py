@@ -6,7 +6,7 @@ from numbers_exact import BF16, F16, F32, F64, FORMATS
 SPACES = {'shared': ('.shared .align 16 .b8 memory[4096];', 'mov.u32 %t0, memory;\nmad.lo.u32 %t0, %row, 64, %t0;', '%t0'),
           'local': ('.local .align 16 .b8 memory[64];', 'mov.u32 %t0, memory;', '%t0'),
           'generic_local': ('.local .align 16 .b8 memory[64];', 'mov.u64 %l0, memory;\ncvta.local.u64 %l0, %l0;', '%l0'),
-          'generic_global': ('', 'mov.u64 %l0, %out;', '%l0')}
+          'generic_global': ('', 'mov.u64 %l0, scratch;\nmad.wide.u32 %l0, %row, 64, %l0;', '%l0')}
 
 
 def moves():
@@ -111,8 +111,12 @@ def atomics():
             joined = [(a | c << 16, b | d << 16) for (a, b), (c, d) in zip(numbers, numbers[::-1])]
             once(f'add.noftz.{pair}', pair,
                  lambda a, b: x.add(f, a & 0xffff, b & 0xffff) | x.add(f, a >> 16, b >> 16) << 16, joined)
-    form('atomic', 'st.global.v2.f32 [%out], {%a, %b};\natom.global.v2.f32.add {%t0, %t1}, [%out], {%c, %d};\nld.global.v2.f32 {%d0, %d1}, [%out];',
-         'f32 f32 f32 f32', 'f32 f32', lambda a, b, c, d: (x.add(F32, a, c), x.add(F32, b, d)),
+    form('atomic', '''mov.u64 %l0, scratch;
+        mad.wide.u32 %l0, %row, 8, %l0;
+        st.global.v2.f32 [%l0], {%a, %b};
+        atom.global.v2.f32.add {%d0, %d1}, [%l0], {%c, %d};
+        ld.global.v2.f32 {%d2, %d3}, [%l0];''', 'f32 f32 f32 f32', 'f32 f32 f32 f32',
+         lambda a, b, c, d: (a, b, x.add(F32, a, c), x.add(F32, b, d)),
          [(0x3f800000 + k, 0xc0000000 + k, 0x40400000, 0x3f000000 + 7 * k) for k in range(8)], name='atom_v2_f32')
     # Many lanes on one cell: the sum is right whatever the order.
     form('atomic', '''mov.u32 %t0, total;

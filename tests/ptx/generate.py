@@ -18,7 +18,8 @@ HEADER = '''// Made by generate.py. The comments with an exclamation mark are a 
 .target sm_100
 .address_size 64
 '''
-DECLARATIONS = {'memory': '.const .align 4 .u32 table[4] = {11, 22, 33, 44};\n'}
+SCRATCH = '.global .align 16 .b8 scratch[4096];\n'
+DECLARATIONS = {'memory': '.const .align 4 .u32 table[4] = {11, 22, 33, 44};\n' + SCRATCH, 'atomic': SCRATCH}
 
 
 def main():
