@@ -57,23 +57,47 @@ const Inst* shuffle(Warp& warp, const Inst* in) {
 enum class Vote : uint8_t { kAll, kAny, kUniform, kBallot };
 
 template <Vote kVote>
+uint32_t outcome(uint32_t yes, uint32_t lanes) {
+  if constexpr (kVote == Vote::kBallot) return yes;
+  if constexpr (kVote == Vote::kAll) return yes == lanes ? 0xffffffffu : 0;
+  if constexpr (kVote == Vote::kAny) return yes != 0 ? 0xffffffffu : 0;
+  return yes == 0 || yes == lanes ? 0xffffffffu : 0;
+}
+
+template <Vote kVote>
 const Inst* vote(Warp& warp, const Inst* in) {
   const uint32_t p = warp.predicate(in->src[0]);
-  const uint32_t members = in->src[1] == kNoSlot ? warp.exec : 0xffffffffu;
   const uint32_t* const mask = in->src[1] == kNoSlot ? nullptr : warp.src<uint32_t>(in->src[1]);
-  const uint32_t first = static_cast<uint32_t>(__builtin_ctz(warp.exec));
-  const uint32_t lanes = warp.exec & (mask != nullptr ? mask[first] : members);
-  const uint32_t yes = p & lanes;
-  if constexpr (kVote == Vote::kBallot) {
-    return each<uint32_t>(warp, in, [=](uint32_t) { return yes; });
-  } else {
-    bool outcome = false;
-    if constexpr (kVote == Vote::kAll) outcome = yes == lanes;
-    if constexpr (kVote == Vote::kAny) outcome = yes != 0;
-    if constexpr (kVote == Vote::kUniform) outcome = yes == 0 || yes == lanes;
-    warp.set_predicate(in->dst, outcome ? 0xffffffffu : 0);
-    return in + 1;
+  const uint32_t first = mask != nullptr ? mask[__builtin_ctz(warp.exec)] : 0xffffffffu;
+  uint32_t others = 0;
+  if (mask != nullptr) {
+    for (uint32_t i = 0; i < kLanes; ++i) others |= (warp.exec >> i & 1) != 0 ? mask[i] ^ first : 0;
   }
+  if (others == 0) [[likely]] {
+    const uint32_t lanes = warp.exec & first;
+    const uint32_t result = outcome<kVote>(p & lanes, lanes);
+    if constexpr (kVote == Vote::kBallot) {
+      return each<uint32_t>(warp, in, [=](uint32_t) { return result; });
+    } else {
+      warp.set_predicate(in->dst, result);
+      return in + 1;
+    }
+  }
+  // Groups of lanes, such as tiles of a warp, vote side by side.
+  uint32_t results[kLanes] = {};
+  uint32_t bits = 0;
+  for (uint32_t left = warp.exec; left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(__builtin_ctz(left));
+    const uint32_t lanes = warp.exec & mask[i];
+    results[i] = outcome<kVote>(p & lanes, lanes);
+    bits |= (results[i] & 1u) << i;
+  }
+  if constexpr (kVote == Vote::kBallot) {
+    blend(warp.dst<uint32_t>(in->dst), results, warp.exec);
+  } else {
+    warp.set_predicate(in->dst, bits);
+  }
+  return in + 1;
 }
 
 template <class T, bool kAll>
@@ -151,13 +175,20 @@ const Inst* reduce(Warp& warp, const Inst* in) {
   return in + 1;
 }
 
-// elect.sync d|p, mask: one lane of the mask leads.
+// elect.sync d|p, mask: one lane of each mask leads.
 const Inst* elect(Warp& warp, const Inst* in) {
   const uint32_t* const mask = warp.src<uint32_t>(in->src[0]);
-  const uint32_t members = mask[__builtin_ctz(warp.exec)] & warp.exec;
-  const uint32_t leader = members == 0 ? 0 : static_cast<uint32_t>(__builtin_ctz(members));
-  if (in->extra != kNoSlot) warp.set_predicate(in->extra, 1u << leader);
-  return each<uint32_t>(warp, in, [=](uint32_t) { return leader; });
+  uint32_t leaders[kLanes] = {};
+  uint32_t elected = 0;
+  for (uint32_t left = warp.exec; left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(__builtin_ctz(left));
+    const uint32_t members = mask[i] & warp.exec;
+    leaders[i] = members == 0 ? 0 : static_cast<uint32_t>(__builtin_ctz(members));
+    elected |= static_cast<uint32_t>(leaders[i] == i ? 1u : 0u) << i;
+  }
+  blend(warp.dst<uint32_t>(in->dst), leaders, warp.exec);
+  if (in->extra != kNoSlot) warp.set_predicate(in->extra, elected);
+  return in + 1;
 }
 
 }  // namespace
