@@ -55,24 +55,22 @@ export function createEventBus(epoch: string, kept = 512): EventBus {
       signal.addEventListener('abort', onPublish);
       try {
         let sent = resumeAfter(lastEventId);
+        // One at a time: whoever takes long to read one event may have missed too many of the next.
         while (!signal.aborted) {
-          if (sent === null || sent < newest - ring.length) {
+          const dropped: number = newest - ring.length;
+          if (sent === null || sent < dropped) {
             const asOf: number = newest;
             yield { id: idOf(asOf), event: await snapshot() };
             sent = asOf;
+          } else {
+            const next = ring[sent - dropped];
+            if (next) {
+              yield { id: idOf(next.number), event: next.event };
+              sent = next.number;
+            } else {
+              await new Promise<void>((resolve) => (wakeUp = resolve));
+            }
           }
-          const after: number = sent;
-          const missed = ring.filter((entry) => entry.number > after);
-          for (const { number, event } of missed) {
-            if (signal.aborted) return;
-            yield { id: idOf(number), event };
-            sent = number;
-          }
-          if (missed.length > 0 || signal.aborted) continue;
-          await new Promise<void>((resolve) => {
-            wakeUp = resolve;
-            if (sent !== newest) resolve();
-          });
         }
       } finally {
         wake.delete(onPublish);
