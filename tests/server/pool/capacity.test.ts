@@ -39,6 +39,11 @@ const sampled = async (agent: ScriptedAgent, ...samples: Parameters<ScriptedAgen
   );
 };
 
+test('without any server that is said, and what to do', async () => {
+  const request = it.pool.service.requestAllocation(it.users.user, { gpus: 1 });
+  expect(await refusal(request)).toMatch(/^NO_SERVERS: No GPU server .* `sluice agent`/);
+});
+
 test('200 concurrent requests of mixed sizes never exceed any GPU', async () => {
   const agent = await it.agent({ gpus: gpus(8192, 8192, 8192, 8192) });
   const sizes = [512, 1024, 2000, 3000, undefined];
@@ -108,13 +113,6 @@ describe('what is in the way is said', () => {
   ])('%s', async (_, request, sentence) => {
     const agent = await it.agent({ gpus: gpus(8192, 4096) });
     expect(await refusal(ask(agent, request))).toMatch(sentence);
-  });
-
-  test('no server at all', async () => {
-    const empty = await startTestPool();
-    const request = empty.pool.service.requestAllocation(empty.users.user, { gpus: 1 });
-    expect(await refusal(request)).toMatch(/^NO_SERVERS: /);
-    await empty.stop();
   });
 });
 
