@@ -25,10 +25,8 @@ const Inst* first(Warp& warp, const Code& code, uint32_t lanes) {
   warp.state = WarpState::kReady;
   warp.ready_count = 0;
   warp.current = 0;
-  for (Split& split : warp.splits) {
-    split.in_use = false;
-    split.blocked = false;
-  }
+  for (uint8_t i = 0; i < warp.split_limit; ++i) warp.splits[i].in_use = false;
+  warp.split_limit = 1;
   warp.splits[0] = Split{};
   warp.splits[0].in_use = true;
   warp.entry = Frame{};

@@ -4,7 +4,7 @@
 // exist for any control flow, so irreducible code needs no special case.
 #include <bit>
 
-#include "softgpu/ptx/exec/warp.h"
+#include "softgpu/ptx/exec/launch.h"
 
 namespace sluice::ptx {
 namespace {
@@ -14,6 +14,7 @@ uint8_t take_split(Warp& warp) {
     if (warp.splits[i].in_use) continue;
     warp.splits[i] = Split{};
     warp.splits[i].in_use = true;
+    if (i >= warp.split_limit) warp.split_limit = static_cast<uint8_t>(i + 1);
     return i;
   }
   return kNoSplit;
@@ -84,6 +85,9 @@ const Inst* split_many(Warp& warp, const LaneGroup* groups, uint32_t count, cons
       continue;
     }
     const uint8_t index = take_split(warp);
+    if (index == kNoSplit) {
+      return fault(warp, groups[i].target, CUDA_ERROR_LAUNCH_FAILED, "too many splits of a warp are on their way");
+    }
     Split& leaf = warp.splits[index];
     leaf.pc = groups[i].target;
     leaf.reconverge = reconverge;
@@ -137,7 +141,7 @@ const Inst* block_split(Warp& warp, const Inst* resume, uint16_t barrier) {
 }
 
 void wake_splits(Warp& warp, uint16_t barrier) {
-  for (uint8_t i = 0; i < kMaxSplits; ++i) {
+  for (uint8_t i = 0; i < warp.split_limit; ++i) {
     Split& split = warp.splits[i];
     if (!split.in_use || !split.blocked || split.barrier != barrier) continue;
     split.blocked = false;

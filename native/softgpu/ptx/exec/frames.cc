@@ -15,7 +15,7 @@ Frame* push_frame(Warp& warp, const Code& code, const Inst* return_pc) {
   if (base + code.local_bytes > launch.local_bytes) return nullptr;
   Frame* frame = nullptr;
   for (size_t i = warp.free_frames.size(); i-- > 0;) {
-    if (warp.free_frames[i]->code != &code) continue;
+    if (warp.free_frames[i]->capacity < code.frame_bytes) continue;
     frame = warp.free_frames[i];
     warp.free_frames.erase(warp.free_frames.begin() + static_cast<std::ptrdiff_t>(i));
     break;
@@ -24,6 +24,7 @@ Frame* push_frame(Warp& warp, const Code& code, const Inst* return_pc) {
     if (warp.frames.size() >= kMaxFrames) return nullptr;
     frame = new Frame;
     frame->regs = static_cast<char*>(::operator new (code.frame_bytes, std::align_val_t{64}));
+    frame->capacity = code.frame_bytes;
     warp.frames.push_back(frame);
   }
   frame->code = &code;

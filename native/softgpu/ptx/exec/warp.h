@@ -23,6 +23,7 @@ struct Frame {
   const Inst* outer_reconverge = nullptr;
   uint32_t local_base = 0;  // of this activation in every lane's local memory
   uint32_t lanes = 0;       // that have not returned or exited
+  uint32_t capacity = 0;    // bytes at regs, where they are the frame's own
 };
 
 // A node of the split tree. A leaf runs (or is ready or blocked); an inner node is a place where its
@@ -59,7 +60,7 @@ struct Warp {
   WarpState state = WarpState::kReady;
   uint8_t current = 0;
   uint8_t ready_count = 0;
-  uint8_t split_count = 0;
+  uint8_t split_limit = 1;  // no split at or above this index is in use
   uint32_t index = 0;          // in the block
   uint32_t barrier_true = 0;   // outcome of the last barrier: threads whose predicate was true,
   uint32_t barrier_lanes = 0;  // and threads that took part

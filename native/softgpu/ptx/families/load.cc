@@ -125,13 +125,53 @@ const Inst* load_parameter(Warp& warp, const Inst* in) {
   return each<R>(warp, in, [=](uint32_t) { return static_cast<R>(value); });
 }
 
+// Shared memory through 32-bit addresses, as compilers write it: half the address arithmetic.
+template <class T, class R>
+const Inst* load_shared(Warp& warp, const Inst* in) {
+  if ((in->flags & kAddressNarrow) == 0) return load<T, R, MemorySpace::kShared>(warp, in);
+  const uint32_t* const a = warp.src<uint32_t>(in->src[0]);
+  const auto distance = static_cast<uint32_t>(in->imm);
+  const uint32_t exec = warp.exec;
+  alignas(64) uint32_t at[kLanes];
+  if (exec == 0xffffffffu) [[likely]] {
+    SLUICE_LANES(i) at[i] = a[i] + distance;
+  } else {
+    const uint32_t first = a[__builtin_ctz(exec)] + distance;
+    SLUICE_LANES(i) at[i] = (exec >> i & 1) != 0 ? a[i] + distance : first;
+  }
+  uint32_t high = 0, bits = 0, apart = 0, steps = 0;
+  const uint32_t start = at[0];
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    high = at[i] > high ? at[i] : high;
+    bits |= at[i];
+    apart |= at[i] ^ start;
+    steps |= at[i] ^ (start + i * static_cast<uint32_t>(sizeof(T)));
+  }
+  const uint32_t size = warp.block->launch->shared_bytes;
+  if ((bits & (sizeof(T) - 1)) != 0 || size < sizeof(T) || high > size - sizeof(T)) [[unlikely]] {
+    return load<T, R, MemorySpace::kShared>(warp, in);
+  }
+  const char* const base = warp.block->shared;
+  if (apart == 0) {
+    const R value = static_cast<R>(*reinterpret_cast<const T*>(base + start));
+    return each<R>(warp, in, [=](uint32_t) { return value; });
+  }
+  if (sizeof(T) == sizeof(R) && steps == 0 && exec == 0xffffffffu) {
+    std::memcpy(warp.dst<R>(in->dst), base + start, sizeof(T) * kLanes);
+    return in + 1;
+  }
+  return each<R>(warp, in, [&](uint32_t i) {
+    return static_cast<R>(*reinterpret_cast<const T*>(base + static_cast<int32_t>(at[i])));
+  });
+}
+
 template <class T, class R>
 Handler load_for(MemorySpace space, bool uniform) {
   switch (space) {
     case MemorySpace::kGlobal:
       return load<T, R, MemorySpace::kGlobal>;
     case MemorySpace::kShared:
-      return load<T, R, MemorySpace::kShared>;
+      return load_shared<T, R>;
     case MemorySpace::kLocal:
       return load_local<T, R>;
     case MemorySpace::kParam:
