@@ -90,7 +90,9 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
 
   test('the program shows up with its memory, and the chart moves', async () => {
     const matrixMul = join(pool.env.SLUICE_NATIVE_DIR ?? '', 'samples/matrix_mul');
-    program = pool.sluice(['client', '--allocation', allocationId, '--', matrixMul, '--seconds', '60']);
+    // Three matrices of 1 MiB each: the smallest use that the pool's whole MiB show.
+    const command = [matrixMul, '--size', '512', '--seconds', '60'];
+    program = pool.sluice(['client', '--allocation', allocationId, '--', ...command]);
     const row = page.getByRole('table', { name: 'Tasks' }).getByRole('row').filter({ hasText: 'matrix_mul' });
     await row.getByText('running').waitFor();
 
