@@ -60,7 +60,7 @@ const columns: Column<AllocationRow>[] = [
   {
     id: 'purpose',
     header: 'Purpose',
-    className: 'max-w-56 truncate',
+    className: 'max-w-32 truncate 2xl:max-w-56',
     from: 'laptop',
     cell: (row) => row.purpose ?? <span className="text-faint">none given</span>,
   },
