@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "harness.h"
 
 namespace sluice::ptx::test {
@@ -67,11 +69,23 @@ void check(Device& device, const Table& table, uint32_t mask) {
   }
 }
 
+// A file is compiled once for all its kernels.
+struct Compiled {
+  explicit Compiled(const std::string& text) : device(text), tables(parse_tables(text)) {}
+  Device device;
+  std::vector<Table> tables;
+};
+Compiled& compiled(const std::string& file) {
+  static std::map<std::string, std::unique_ptr<Compiled>> files;
+  std::unique_ptr<Compiled>& at = files[file];
+  if (at == nullptr) at = std::make_unique<Compiled>(read_file(file));
+  return *at;
+}
+
 TEST_P(TableTest, MatchesItsTable) {
-  const std::string text = read_file(GetParam().file);
-  Device device(text);
+  auto& [device, tables] = compiled(GetParam().file);
   ASSERT_TRUE(device.status().ok()) << device.status().message;
-  for (const Table& table : parse_tables(text)) {
+  for (const Table& table : tables) {
     if (table.kernel != GetParam().kernel) continue;
     ASSERT_LE(table.rows.size(), 1024u);
     for (const Row& row : table.rows) {
