@@ -233,9 +233,41 @@ TEST(Flow, SpinLockInsideAWarp) {
   EXPECT_EQ(device.download<uint32_t>(counter, 1)[0], 210u);
 }
 
+// Lanes on different paths to one warp-wide instruction wait for each other, and a spinning lane that has
+// been left alone is collected again.
+TEST(Flow, LanesAreCollectedForAShuffle) {
+  expect_each(per_thread(R"(
+    st.shared.u32 [flag], 0; bar.sync 0;
+    mov.u32 %r1, %laneid; setp.ne.u32 %p1, %r1, 5; mov.u32 %r3, %t;
+    @%p1 bra SET;
+    SPIN: ld.volatile.shared.u32 %r2, [flag]; setp.eq.u32 %p2, %r2, 0; @%p2 bra SPIN;
+    add.u32 %r3, %r3, 500; bra MEET;
+    SET: setp.ne.u32 %p3, %r1, 9; @%p3 bra MEET;
+    st.volatile.shared.u32 [flag], 1;
+    MEET: bar.warp.sync -1; shfl.sync.idx.b32 %d, %r3, 5, 31, -1; vote.sync.ballot.b32 %r4, %p1, -1; add.u32 %d, %d, %r4;)",
+                         ".shared .u32 flag;\n"),
+              32, [](uint32_t, uint32_t) { return 505u + ~(1u << 5); });
+}
+
+// A lane that holds what the others wait for at their meeting place: they are let go on, and collected.
+TEST(Flow, WaitingLanesGoOnAndAreCollected) {
+  expect_each(per_thread(R"(
+    st.shared.u32 [flag], 0; bar.sync 0;
+    mov.u32 %r1, %laneid; setp.eq.u32 %p1, %r1, 3;
+    @!%p1 bra AFTER;
+    SPIN: ld.volatile.shared.u32 %r2, [flag]; setp.ne.u32 %p2, %r2, 31; @%p2 bra SPIN;
+    AFTER:
+    @%p1 bra SKIP;
+    atom.shared.add.u32 %r2, [flag], 1;
+    SKIP: shfl.sync.bfly.b32 %d, %t, 16, 31, -1;)",
+                         ".shared .u32 flag;\n"),
+              32, [](uint32_t, uint32_t t) { return t ^ 16; });
+}
+
 // Warps of a block wait for each other through memory, without a barrier.
 TEST(Flow, WarpsTakeTurns) {
   const std::string text = per_thread(R"(
+    st.shared.u32 [flag], 0; bar.sync 0;
     setp.lt.u32 %p1, %t, 32; @%p1 bra WAIT;
     st.shared.u32 [flag], 77; mov.u32 %d, 1; bra END;
     WAIT: ld.volatile.shared.u32 %d, [flag]; setp.ne.u32 %p2, %d, 77; @%p2 bra WAIT;

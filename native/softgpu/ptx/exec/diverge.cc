@@ -56,6 +56,13 @@ void add_ready(Warp& warp, uint8_t index) { warp.ready[warp.ready_count++] = ind
 
 const Inst* next_split(Warp& warp) {
   if (warp.ready_count != 0) return run_split(warp, warp.ready[--warp.ready_count]);
+  // Nobody else can come to where these lanes wait for others: they go on without them.
+  for (uint8_t i = 0; i < warp.split_limit; ++i) {
+    Split& split = warp.splits[i];
+    if (!split.in_use || !split.blocked || split.barrier != kJoin) continue;
+    split.blocked = false;
+    return run_split(warp, i);
+  }
   warp.current = kNoSplit;
   warp.exec = 0;
   warp.pc = nullptr;
@@ -86,7 +93,8 @@ const Inst* split_many(Warp& warp, const LaneGroup* groups, uint32_t count, cons
     }
     const uint8_t index = take_split(warp);
     if (index == kNoSplit) {
-      return fault(warp, groups[i].target, CUDA_ERROR_LAUNCH_FAILED, "too many splits of a warp are on their way");
+      return fault(warp, groups[i].target, CUDA_ERROR_LAUNCH_FAILED,
+                   "too many splits of a warp are on their way");
     }
     Split& leaf = warp.splits[index];
     leaf.pc = groups[i].target;
@@ -138,6 +146,31 @@ const Inst* block_split(Warp& warp, const Inst* resume, uint16_t barrier) {
   split.blocked = true;
   split.barrier = barrier;
   return next_split(warp);
+}
+
+const Inst* join_lanes(Warp& warp, const Inst* in, uint32_t mask) {
+  uint32_t together = warp.exec;
+  const auto waits_here = [&](const Split& split) {
+    return split.in_use && split.blocked && split.barrier == kJoin && split.pc == in &&
+           split.frame == warp.frame;
+  };
+  for (uint8_t i = 0; i < warp.split_limit; ++i) {
+    if (waits_here(warp.splits[i])) together |= warp.splits[i].waiting;
+  }
+  if ((mask & warp.live & ~together) != 0 && warp.ready_count != 0) return block_split(warp, in, kJoin);
+  // All lanes' registers are in one frame: the instruction runs once for all, then each split goes on.
+  const uint32_t here = warp.exec;
+  warp.exec = together;
+  const Inst* const next = in->inner(warp, in);
+  warp.exec = here;
+  for (uint8_t i = 0; i < warp.split_limit; ++i) {
+    Split& split = warp.splits[i];
+    if (!waits_here(split)) continue;
+    split.blocked = false;
+    split.pc = next;
+    add_ready(warp, i);
+  }
+  return next;
 }
 
 void wake_splits(Warp& warp, uint16_t barrier) {

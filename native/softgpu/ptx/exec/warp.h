@@ -44,6 +44,8 @@ struct Split {
 // the rest is for splits that were broken up to let a spinning warp go on.
 constexpr uint32_t kMaxSplits = 128;
 constexpr uint8_t kNoSplit = 0xff;
+// Split::barrier of a split that waits for other lanes of its warp.
+constexpr uint16_t kJoin = 0xffff;
 
 struct Warp {
   char* regs = nullptr;
@@ -112,6 +114,10 @@ const Inst* exit_lanes(Warp& warp, uint32_t lanes, const Inst* next);
 const Inst* block_split(Warp& warp, const Inst* resume, uint16_t barrier);
 // All splits blocked on `barrier` may go on.
 void wake_splits(Warp& warp, uint16_t barrier);
+// `in` is done by all lanes of `mask` together (shfl.sync and its like), but not all of them are here:
+// waits for the others, and does in->inner for all when they have come. Lanes that cannot come any more
+// are not waited for.
+const Inst* join_lanes(Warp& warp, const Inst* in, uint32_t mask);
 // The turn is over: lets other splits and other warps run, then goes on at `resume`.
 const Inst* take_turns(Warp& warp, const Inst* resume);
 // Takes up a ready split; nullptr (and a state) when there is none.

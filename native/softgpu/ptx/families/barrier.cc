@@ -32,10 +32,9 @@ const Inst* or_result(Warp& warp, const Inst* in) {
 }  // namespace
 
 void select_barrier(Emitter& e) {
-  // A warp's lanes are in lock step and meet as soon as they can: there is nothing to wait for.
   if (e.has("warp")) {
     e.has("sync");
-    return;
+    return select_warp_barrier(e);
   }
   e.has_any({"cta", "aligned"});
   if (e.has("cluster")) {

@@ -86,6 +86,7 @@ void select_trap(Emitter& e);
 void select_nothing(Emitter& e);
 void select_call(Emitter& e);
 void select_barrier(Emitter& e);
+void select_warp_barrier(Emitter& e);
 void select_shuffle(Emitter& e);
 void select_vote(Emitter& e);
 void select_match(Emitter& e);

@@ -1,6 +1,6 @@
 // Lanes talk to each other: shfl vote match activemask redux elect. The lanes that a member mask names
-// are expected to be together, as they are after reconvergence; a lane that is elsewhere counts as
-// inactive.
+// are mostly together, as they are after reconvergence; where they are not, those here wait for the
+// others (join_lanes).
 #include "softgpu/ptx/families/families.h"
 
 namespace sluice::ptx::SLUICE_PTX_ISA {
@@ -191,7 +191,30 @@ const Inst* elect(Warp& warp, const Inst* in) {
   return in + 1;
 }
 
+const Inst* together(Warp& warp, const Inst* in) {
+  const uint32_t mask = warp.src<uint32_t>(in->guard)[__builtin_ctz(warp.exec)];
+  if ((mask & warp.live & ~warp.exec) == 0) [[likely]]
+    return in->inner(warp, in);
+  return join_lanes(warp, in, mask);
+}
+
+// Emits a handler that all lanes of `mask` execute together.
+Inst& emit_together(Emitter& e, Handler handler, Slot mask, Slot dst, std::initializer_list<Slot> sources) {
+  e.branch_around();
+  Inst& inst = e.emit(handler, dst, sources);
+  if (mask == kNoSlot) return inst;
+  inst.inner = handler;
+  inst.run = together;
+  inst.guard = mask;
+  return inst;
+}
+
 }  // namespace
+
+void select_warp_barrier(Emitter& e) {
+  const Slot mask = e.source(0, Type::kB32);
+  emit_together(e, [](Warp&, const Inst* in) -> const Inst* { return in + 1; }, mask, kNoSlot, {});
+}
 
 void select_shuffle(Emitter& e) {
   e.has("sync");
@@ -204,9 +227,9 @@ void select_shuffle(Emitter& e) {
   e.type(0);
   const Slot d = e.destination(0, Type::kB32), a = e.source(1, Type::kB32), b = e.source(2, Type::kB32),
              c = e.source(3, Type::kB32);
-  if (e.operand_count() > 4) e.source(4, Type::kB32);
+  const Slot mask = e.operand_count() > 4 ? e.source(4, Type::kB32) : kNoSlot;
   const Slot p = e.second_destination();
-  e.emit(handler, d, {a, b, c}).extra = p;
+  emit_together(e, handler, mask, d, {a, b, c}).extra = p;
 }
 
 void select_vote(Emitter& e) {
@@ -216,7 +239,7 @@ void select_vote(Emitter& e) {
   const Slot p = e.predicate(1);
   const Slot mask = sync ? e.source(2, Type::kB32) : kNoSlot;
   if (ballot) {
-    e.emit(vote<Vote::kBallot>, e.destination(0, Type::kB32), {p, mask});
+    emit_together(e, vote<Vote::kBallot>, mask, e.destination(0, Type::kB32), {p, mask});
     return;
   }
   const Handler handler = all       ? vote<Vote::kAll>
@@ -224,7 +247,7 @@ void select_vote(Emitter& e) {
                           : uniform ? vote<Vote::kUniform>
                                     : nullptr;
   if (handler == nullptr) e.invalid("expected .all, .any, .uni or .ballot");
-  e.emit(handler, e.predicate_destination(e.operand(0)), {p, mask});
+  emit_together(e, handler, mask, e.predicate_destination(e.operand(0)), {p, mask});
 }
 
 void select_match(Emitter& e) {
@@ -236,7 +259,7 @@ void select_match(Emitter& e) {
   const Slot p = e.second_destination();
   const Handler handler = type_bytes(type) == 4 ? (all ? match<uint32_t, true> : match<uint32_t, false>)
                                                 : (all ? match<uint64_t, true> : match<uint64_t, false>);
-  e.emit(handler, d, {a, mask}).extra = p;
+  emit_together(e, handler, mask, d, {a, mask}).extra = p;
 }
 
 void select_active_mask(Emitter& e) {
@@ -258,13 +281,15 @@ void select_reduce(Emitter& e) {
                           : e.has("xor") ? reduce<XorOp>
                                          : nullptr;
   if (handler == nullptr) e.invalid("expected an operation");
-  e.emit(handler, e.destination(0, Type::kB32), {e.source(1, Type::kB32), e.source(2, Type::kB32)});
+  const Slot d = e.destination(0, Type::kB32), a = e.source(1, Type::kB32), mask = e.source(2, Type::kB32);
+  emit_together(e, handler, mask, d, {a, mask});
 }
 
 void select_elect(Emitter& e) {
   e.has("sync");
   const Slot d = e.destination(0, Type::kB32), mask = e.source(1, Type::kB32);
-  e.emit(elect, d, {mask}).extra = e.second_destination();
+  const Slot p = e.second_destination();
+  emit_together(e, elect, mask, d, {mask}).extra = p;
 }
 
 }  // namespace sluice::ptx::SLUICE_PTX_ISA
