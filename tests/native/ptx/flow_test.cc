@@ -330,5 +330,34 @@ TEST(Barrier, InDivergentCode) {
   expect_each(text, 64, [](uint32_t, uint32_t t) { return t % 2 == 0 ? 2u : 1u; });
 }
 
+// Copies of 16 bytes of which only some are read, and one that is switched off.
+TEST(CopyAsync, FillsWithZeros) {
+  const std::string text = std::string(kHead) + R"(
+    .shared .align 16 .b8 tile[512];
+    .visible .entry k(.param .u64 from, .param .u64 to)
+    {
+      .reg .pred %p; .reg .b32 %t, %s, %n, %v<5>; .reg .b64 %rd<4>;
+      mov.u32 %t, %tid.x; mov.u32 %s, tile; mad.lo.u32 %s, %t, 16, %s;
+      ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to]; mad.wide.u32 %rd1, %t, 16, %rd1; mad.wide.u32 %rd2, %t, 16, %rd2;
+      and.b32 %n, %t, 3; shl.b32 %n, %n, 2; setp.eq.u32 %p, %t, 31;
+      @!%p cp.async.ca.shared.global [%s], [%rd1], 16, %n;
+      @%p cp.async.cg.shared.global [%s], [%rd1], 16;
+      cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;
+      ld.shared.v4.u32 {%v1, %v2, %v3, %v4}, [%s]; st.global.v4.u32 [%rd2], {%v1, %v2, %v3, %v4};
+      ret;
+    })";
+  Device device(text);
+  ASSERT_TRUE(device.status().ok()) << device.status().message;
+  const std::vector<uint32_t> values = numbers(128);
+  const uint64_t to = device.allocate(512);
+  const Status status = device.launch("k", Params().add(device.upload(values)).add(to));
+  ASSERT_TRUE(status.ok()) << status.message;
+  const std::vector<uint32_t> got = device.download<uint32_t>(to, 128);
+  for (uint32_t i = 0; i < 128; ++i) {
+    const uint32_t read = i / 4 == 31 ? 4 : i / 4 % 4;
+    EXPECT_EQ(got[i], i % 4 < read ? values[i] : 0u) << i;
+  }
+}
+
 }  // namespace
 }  // namespace sluice::ptx::test

@@ -5,7 +5,7 @@
 
 namespace sluice::ptx::SLUICE_PTX_ISA {
 
-// integer.cpp
+// integer.cc
 void select_integer_add(Emitter& e);
 void select_integer_mul(Emitter& e);
 void select_integer_mad(Emitter& e);
@@ -16,7 +16,7 @@ void select_integer_abs(Emitter& e);
 void select_sad(Emitter& e);
 void select_dot(Emitter& e);
 
-// float.cpp: f32 and f64
+// float.cc: f32 and f64
 void select_float_add(Emitter& e);  // add sub mul
 void select_float_fma(Emitter& e);
 void select_float_div(Emitter& e);
@@ -25,11 +25,11 @@ void select_float_sign(Emitter& e);  // abs neg
 void select_copysign(Emitter& e);
 void select_testp(Emitter& e);
 
-// approximate.cpp: rcp sqrt rsqrt sin cos ex2 lg2 tanh
+// approximate.cc: rcp sqrt rsqrt sin cos ex2 lg2 tanh
 void select_root(Emitter& e);
 void select_transcendental(Emitter& e);
 
-// half.cpp: f16 bf16 f16x2 bf16x2
+// half.cc: f16 bf16 f16x2 bf16x2
 bool is_half(Type type);
 void select_half_add(Emitter& e);
 void select_half_fma(Emitter& e);
@@ -37,7 +37,7 @@ void select_half_minmax(Emitter& e);
 void select_half_sign(Emitter& e);
 void select_half_transcendental(Emitter& e);
 
-// bits.cpp
+// bits.cc
 void select_logic(Emitter& e);
 void select_shift(Emitter& e);
 void select_funnel(Emitter& e);
@@ -51,17 +51,17 @@ void select_bit_mask(Emitter& e);
 void select_sign_extend(Emitter& e);
 void select_find_nth(Emitter& e);
 
-// convert.cpp
+// convert.cc
 void select_cvt(Emitter& e);
 void select_pack(Emitter& e);
 
-// compare.cpp
+// compare.cc
 void select_setp(Emitter& e);
 void select_set(Emitter& e);
 void select_selp(Emitter& e);
 void select_slct(Emitter& e);
 
-// move.cpp
+// move.cc
 void select_mov(Emitter& e);
 void select_cvta(Emitter& e);
 void select_isspacep(Emitter& e);
@@ -70,14 +70,15 @@ Handler special_handler(uint32_t width);
 Handler dynamic_shared_handler(uint32_t width);
 Handler local_address_handler(uint32_t width);
 
-// load.cpp, store.cpp, atomic.cpp
+// load.cc, store.cc, atomic.cc, copy.cc
 void select_load(Emitter& e);
 void select_store(Emitter& e);
 void select_atomic(Emitter& e);
 void select_fence(Emitter& e);
+void select_copy(Emitter& e);
 void select_prefetch(Emitter& e);
 
-// control.cpp, call.cpp, barrier.cpp, warp.cpp
+// control.cc, call.cc, barrier.cc, warp.cc
 void select_branch(Emitter& e);
 void select_branch_index(Emitter& e);
 void select_exit(Emitter& e);

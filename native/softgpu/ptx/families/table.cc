@@ -85,7 +85,7 @@ Select find(std::string_view name) {
           {"mov", select_mov},
           {"cvta", select_cvta},
           {"isspacep", select_isspacep},
-          // load.cc, store.cc, atomic.cc
+          // load.cc, store.cc, atomic.cc, copy.cc
           {"ld", select_load},
           {"ldu", select_load},
           {"st", select_store},
@@ -93,6 +93,7 @@ Select find(std::string_view name) {
           {"red", select_atomic},
           {"membar", select_fence},
           {"fence", select_fence},
+          {"cp", select_copy},
           {"prefetch", select_prefetch},
           {"prefetchu", select_prefetch},
           {"discard", select_prefetch},
