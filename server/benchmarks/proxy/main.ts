@@ -16,6 +16,7 @@ import {
   softgpuUuid,
   type Setting,
 } from './measure';
+import { measureRun } from './measureRun';
 import { summarize, type Round } from './report';
 import { printTable } from './table';
 
@@ -98,7 +99,7 @@ async function run(roundCount: number, tls: boolean, json: boolean): Promise<voi
         },
       });
     }
-    const summary = summarize(measured);
+    const summary = { ...summarize(measured), runToFirstResult: await measureRun(programs) };
     if (json)
       console.log(JSON.stringify({ tls, rounds: roundCount, cores: availableParallelism(), ...summary }));
     else printTable(summary, tls, roundCount);

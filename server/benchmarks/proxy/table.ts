@@ -1,7 +1,12 @@
+import type { RunFigure } from './measureRun';
 import type { Row } from './report';
 
 /** Prints the rows for people. */
-export function printTable({ rows }: { rows: readonly Row[] }, tls: boolean, rounds: number): void {
+export function printTable(
+  { rows, runToFirstResult }: { rows: readonly Row[]; runToFirstResult: RunFigure },
+  tls: boolean,
+  rounds: number,
+): void {
   const head = ['figure', 'unit', 'raw TCP', 'direct', 'proxy', 'proxy ÷ raw', 'goal', ''];
   const cells = rows.map((row) => [
     row.figure,
@@ -26,7 +31,12 @@ export function printTable({ rows }: { rows: readonly Row[] }, tls: boolean, rou
   console.log(line(head));
   cells.forEach((parts) => console.log(line(parts)));
   console.log(
-    `\nLoopback, software GPU, TLS ${tls ? 'on (the goals are for TLS off)' : 'off'}, random data, medians of ${rounds} rounds; ` +
+    runToFirstResult.milliseconds === null
+      ? `\n\`sluice run\` to the first result: not measured, ${runToFirstResult.reason}`
+      : `\n\`sluice run\` to the first result: ${number(runToFirstResult.milliseconds)} ms (allocation and the pool's own TLS setting included)`,
+  );
+  console.log(
+    `Loopback, software GPU, TLS ${tls ? 'on (the goals are for TLS off)' : 'off'}, random data, medians of ${rounds} rounds; ` +
       'client and worker are bound to one core each where there are two.',
   );
 }
