@@ -111,10 +111,10 @@ struct Block {
   char* local_memory(Warp& warp);
 };
 
-// exec/launch.cpp: runs a prepared launch on this thread and helpers; returns its fault.
+// exec/run_launch.cc: runs a prepared launch on this thread and helpers; returns its fault.
 Fault run_launch(Launch& launch);
 
-// exec/barrier.cpp
+// exec/barrier.cc
 // `count` threads take part (0: the whole block). Goes on at `resume`, where Warp::barrier_true and
 // barrier_lanes give the outcome of a reduction over `true_lanes`.
 const Inst* barrier(Warp& warp, const Inst* in, const Inst* resume, uint32_t id, uint32_t count, bool waits,
@@ -122,7 +122,7 @@ const Inst* barrier(Warp& warp, const Inst* in, const Inst* resume, uint32_t id,
 // Threads have exited: barriers of the whole block may be complete now.
 void check_barriers(Block& block);
 
-// exec/fault.cpp: record a fault of `in` and leave the interpreter.
+// exec/fault.cc: record a fault of `in` and leave the interpreter.
 const Inst* fault(Warp& warp, const Inst* in, CUresult code, const std::string& what);
 const Inst* memory_fault(Warp& warp, const Inst* in, CUresult code, uint64_t address, uint32_t bytes,
                          const char* space, bool store);

@@ -95,7 +95,7 @@ struct Warp {
   bool dense() const { return exec == live; }
 };
 
-// exec/diverge.cpp: the split tree.
+// exec/diverge.cc: the split tree.
 
 // Sends lanes `taken` to `target` and the others to `next`; they meet at `reconverge` (nullptr: never).
 const Inst* split_branch(Warp& warp, uint32_t taken, const Inst* target, const Inst* next,
@@ -123,7 +123,7 @@ const Inst* take_turns(Warp& warp, const Inst* resume);
 // Takes up a ready split; nullptr (and a state) when there is none.
 const Inst* next_split(Warp& warp);
 
-// exec/frames.cpp
+// exec/frames.cc
 Frame* push_frame(Warp& warp, const Code& code, const Inst* return_pc);
 const Inst* return_from(Warp& warp);
 void drop_frames(Warp& warp);

@@ -1,5 +1,5 @@
-// The parser's inside: one class, its parts in parser.cpp (module), declaration.cpp (variables and
-// initialisers), body.cpp (functions) and operand.cpp (instructions).
+// The parser's inside: one class, its parts in parser.cc (module), declaration.cc (variables and
+// initialisers), body.cc (functions) and operand.cc (instructions).
 #pragma once
 
 #include <map>
@@ -60,7 +60,7 @@ class Parser {
   std::string_view directive();  // the name after a '.'
   std::string found() const;
 
-  // parser.cpp
+  // parser.cc
   void module_statement();
   void target();
   void skip_section();
@@ -69,7 +69,7 @@ class Parser {
   void function_declaration(bool is_entry, Linkage linkage);
   std::vector<uint32_t> parameter_list(Function& function, bool is_return);
 
-  // declaration.cpp
+  // declaration.cc
   void variables(StateSpace space, Linkage linkage, uint32_t owner);
   VariableDecl declarator(StateSpace space, uint32_t owner);
   void initializer(VariableDecl& variable, Type type, const std::vector<uint64_t>& dimensions);
@@ -79,7 +79,7 @@ class Parser {
   void registers();
   uint32_t find_symbol(std::string_view name, bool& is_function) const;
 
-  // body.cpp
+  // body.cc
   void body(Function& function);
   void statement();
   void directive_statement(std::string_view name, uint32_t line);
@@ -93,7 +93,7 @@ class Parser {
   bool find_name(std::string_view name, Name& out);
   bool find_register(std::string_view name, uint32_t& out);
 
-  // operand.cpp
+  // operand.cc
   void instruction();
   void call_operands(Instruction& in);
   Operand operand();
