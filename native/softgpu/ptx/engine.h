@@ -40,10 +40,10 @@ struct KernelInfo {
   std::vector<Param> params;
   uint32_t param_bytes = 0;
   uint32_t static_shared_bytes = 0;
-  uint32_t local_bytes = 0;  // per thread
-  uint32_t registers = 0;    // an estimate: live 32-bit registers, as CU_FUNC_ATTRIBUTE_NUM_REGS shows
-  uint32_t max_threads = 1024;        // from .maxntid/.reqntid, else the device's limit
-  Dim3 required_block{0, 0, 0};       // .reqntid, zeros where absent
+  uint32_t local_bytes = 0;      // per thread
+  uint32_t registers = 0;        // an estimate: live 32-bit registers, as CU_FUNC_ATTRIBUTE_NUM_REGS shows
+  uint32_t max_threads = 1024;   // from .maxntid/.reqntid, else the device's limit
+  Dim3 required_block{0, 0, 0};  // .reqntid, zeros where absent
   bool uses_grid_sync = false;
 };
 
@@ -93,9 +93,9 @@ struct LaunchEnvironment {
   const Memory* memory = nullptr;
   int threads = 1;  // host threads the launch may use, the caller's included
   uint32_t sm_count = 1;
-  uint64_t stack_bytes = 1024;                       // CU_LIMIT_STACK_SIZE, per thread
-  const std::atomic<bool>* cancelled = nullptr;      // polled; a cancelled launch ends with LAUNCH_FAILED
-  std::function<void(std::string_view)> print;       // device-side printf, whole lines or parts
+  uint64_t stack_bytes = 1024;                   // CU_LIMIT_STACK_SIZE, per thread
+  const std::atomic<bool>* cancelled = nullptr;  // polled; a cancelled launch ends with LAUNCH_FAILED
+  std::function<void(std::string_view)> print;   // device-side printf, whole lines or parts
 };
 
 // A compiled module bound to the addresses of its variables. Immutable; may be launched from several
@@ -114,7 +114,8 @@ class Program {
   // Runs the kernel to its end (blocking). Faults: ILLEGAL_ADDRESS, MISALIGNED_ADDRESS,
   // ILLEGAL_INSTRUCTION, LAUNCH_FAILED, ASSERT, INVALID_ADDRESS_SPACE, HARDWARE_STACK_ERROR,
   // LAUNCH_TIMEOUT; never an exception or a signal.
-  virtual Status launch(size_t kernel, const LaunchConfig& config, const LaunchEnvironment& environment) const = 0;
+  virtual Status launch(size_t kernel, const LaunchConfig& config,
+                        const LaunchEnvironment& environment) const = 0;
 };
 
 struct CompileResult {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <new>
 #include <thread>
 
 #include "softgpu/ptx/exec/launch.h"
@@ -22,8 +23,13 @@ struct Worker {
   }
 };
 
+// The host's memory for registers, local and shared memory has run out: the launch's fault, not ours.
+void out_of_host_memory(Launch& launch) {
+  launch.fail(CUDA_ERROR_OUT_OF_MEMORY, "no host memory is left for the threads of " + launch.kernel->name);
+}
+
 // Blocks that a thread keeps alive at once in a cooperative launch are as many as its share of the grid.
-void run_cooperative(Launch& launch, Worker& worker, uint64_t begin, uint64_t step) {
+void run_cooperative(Launch& launch, Worker& worker, uint64_t begin, uint64_t step) try {
   std::vector<Block*> mine;
   for (uint64_t number = begin; number < launch.blocks; number += step) {
     if (worker.blocks.size() <= mine.size()) worker.blocks.push_back(std::make_unique<Block>());
@@ -42,6 +48,8 @@ void run_cooperative(Launch& launch, Worker& worker, uint64_t begin, uint64_t st
     }
     if (step > 1) std::this_thread::yield();
   }
+} catch (const std::bad_alloc&) {
+  out_of_host_memory(launch);
 }
 
 // A launch that helpers may join. `seats` is how many more may; `active` how many are inside.
@@ -96,7 +104,7 @@ void begin(Worker& worker, Launch& launch, uint32_t seat) {
   for (CachedRange& range : thread.ranges) range = CachedRange{};
 }
 
-void run_blocks(Launch& launch, Worker& worker, bool (*enough)(void*), void* context) {
+void run_blocks(Launch& launch, Worker& worker, bool (*enough)(void*), void* context) try {
   if (worker.blocks.empty()) worker.blocks.push_back(std::make_unique<Block>());
   Block& block = *worker.blocks.front();
   for (;;) {
@@ -113,6 +121,8 @@ void run_blocks(Launch& launch, Worker& worker, bool (*enough)(void*), void* con
     block.run(false);
     if (enough != nullptr && enough(context)) enough = nullptr;
   }
+} catch (const std::bad_alloc&) {
+  out_of_host_memory(launch);
 }
 
 void Helpers::serve() {

@@ -62,7 +62,7 @@ struct Warp {
   WarpState state = WarpState::kReady;
   uint8_t current = 0;
   uint8_t ready_count = 0;
-  uint8_t split_limit = 1;  // no split at or above this index is in use
+  uint8_t split_limit = 1;     // no split at or above this index is in use
   uint32_t index = 0;          // in the block
   uint32_t barrier_true = 0;   // outcome of the last barrier: threads whose predicate was true,
   uint32_t barrier_lanes = 0;  // and threads that took part
