@@ -116,8 +116,7 @@ CUresult connect_session(Session** session) {
   if (failed.load()) return CUDA_ERROR_NO_DEVICE;
   auto opened = std::make_unique<Session>();
   if (!open_session(opened.get())) {
-    failed.store(true);
-    static_cast<void>(opened.release());  // threads of channels that did start may still use it
+    failed.store(true);  // no thread was started: channels start when every server has answered
     return CUDA_ERROR_NO_DEVICE;
   }
   static const bool registered = [] {
