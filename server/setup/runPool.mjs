@@ -1,11 +1,14 @@
 // The processes of `npm start`: the control plane, then an agent for this machine's GPUs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmodSync, copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { join } from 'node:path';
 import { SetupError, dataDir, root } from './common.mjs';
 
 const readyTimeoutMs = 60_000;
+const preparedCredentials = join(dataDir, 'credentials.json');
 
 /** Runs until Ctrl-C, SIGTERM, or until the control plane ends; then stops what it started. */
 export async function runPool() {
@@ -16,6 +19,7 @@ export async function runPool() {
     SLUICE_DATA_DIR: dataDir,
     SLUICE_HOST: process.env.SLUICE_HOST || '127.0.0.1',
     SLUICE_WRITE_CREDENTIALS: '1',
+    SLUICE_CREDENTIALS: preparedCredentials,
   };
   const children = [];
   try {
@@ -44,6 +48,7 @@ async function serveUntilStopped(children, env) {
   );
   const connected = await Promise.race([readyLine(agent, /^(agent connected)\b/, 'the agent'), stopping]);
   if (connected === null) return;
+  installCredentials();
   console.log(
     `ready ${url}  (sign in as admin@sluice.local; the first password is in ${join(dataDir, 'admin-password')})`,
   );
@@ -54,6 +59,18 @@ async function serveUntilStopped(children, env) {
     exitOf(agent, 'the agent'),
   ]);
   if (ended !== null) throw new SetupError(ended);
+}
+
+// Only a pool that is up becomes the one that this user's commands talk to: a start that fails leaves
+// the credentials of another pool alone.
+function installCredentials() {
+  const configDir = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  const file = process.env.SLUICE_CREDENTIALS || join(configDir, 'sluice/credentials.json');
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const aside = `${file}.${process.pid}`;
+  copyFileSync(preparedCredentials, aside);
+  chmodSync(aside, 0o600);
+  renameSync(aside, file);
 }
 
 function startProcess(children, args, env) {
