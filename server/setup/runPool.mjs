@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { SetupError, dataDir, root } from './common.mjs';
 
 const readyTimeoutMs = 60_000;
+const maxEndingsPerMinute = 5;
+let stopped = false;
 const preparedCredentials = join(dataDir, 'credentials.json');
 
 /** Runs until Ctrl-C, SIGTERM, or until the control plane ends; then stops what it started. */
@@ -25,40 +27,62 @@ export async function runPool() {
   try {
     await serveUntilStopped(children, env);
   } finally {
+    stopped = true;
     await stopAll(children);
   }
 }
 
 async function serveUntilStopped(children, env) {
   const stopping = stopSignal();
-  const server = startProcess(children, ['.build/server.mjs'], env);
-  const url = await Promise.race([readyLine(server, /^ready (\S+)$/, 'the control plane'), stopping]);
-  if (url === null) return;
-  const agent = startProcess(
-    children,
-    [
-      '.build/sluice.mjs',
-      'agent',
-      '--data-dir',
-      join(dataDir, 'agent'),
-      '--token-file',
-      join(dataDir, 'agent-token'),
-    ],
-    { ...env, SLUICE_URL: url },
-  );
-  const connected = await Promise.race([readyLine(agent, /^(agent connected)\b/, 'the agent'), stopping]);
-  if (connected === null) return;
+  const startServer = async () => {
+    const child = startProcess(children, ['.build/server.mjs'], env);
+    return { child, url: await readyLine(child, /^ready (\S+)$/, 'the control plane') };
+  };
+  const server = await Promise.race([startServer(), stopping]);
+  if (server === null) return;
+  const { url } = server;
+  const startAgent = async () => {
+    const state = ['--data-dir', join(dataDir, 'agent'), '--token-file', join(dataDir, 'agent-token')];
+    const child = startProcess(children, ['.build/sluice.mjs', 'agent', ...state], {
+      ...env,
+      SLUICE_URL: url,
+    });
+    await readyLine(child, /^(agent connected)\b/, 'the agent');
+    return { child };
+  };
+  const agent = await Promise.race([startAgent(), stopping]);
+  if (agent === null) return;
   installCredentials();
-  console.log(
-    `ready ${url}  (sign in as admin@sluice.local; the first password is in ${join(dataDir, 'admin-password')})`,
-  );
+  const passwordFile = join(dataDir, 'admin-password');
+  console.log(`ready ${url}  (sign in as admin@sluice.local; the first password is in ${passwordFile})`);
 
   const ended = await Promise.race([
     stopping,
-    exitOf(server, 'the control plane'),
-    exitOf(agent, 'the agent'),
+    supervise('the control plane', server.child, startServer),
+    supervise('the agent', agent.child, startAgent),
   ]);
   if (ended !== null) throw new SetupError(ended);
+}
+
+// A control plane or an agent that ends by itself is started again: running programs go on meanwhile,
+// and both learn the truth from each other. Resolves with the reason when that does not help.
+async function supervise(what, child, start) {
+  const endings = [];
+  for (let current = child; ;) {
+    const [code, signal] = await once(current, 'exit');
+    const reason = `${what} ended unexpectedly (${signal ?? `exit status ${code}`}).`;
+    endings.push(Date.now());
+    if (endings.filter((time) => time > Date.now() - 60_000).length > maxEndingsPerMinute) {
+      return `${reason} That was ${maxEndingsPerMinute + 1} times within a minute; its output is above.`;
+    }
+    if (stopped) return null;
+    console.error(`sluice: ${reason} It is started again.`);
+    try {
+      current = (await start()).child;
+    } catch (error) {
+      return error.message;
+    }
+  }
 }
 
 // Only a pool that is up becomes the one that this user's commands talk to: a start that fails leaves
@@ -108,11 +132,6 @@ function readyLine(child, pattern, what) {
       if (!ready) fail(new SetupError(`${what} could not start (exit status ${code}); the reason is above.`));
     });
   });
-}
-
-async function exitOf(child, what) {
-  const [code, signal] = await once(child, 'exit');
-  return `${what} ended unexpectedly (${signal ?? `exit status ${code}`}).`;
 }
 
 function stopSignal() {
