@@ -18,8 +18,11 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
   let program: ReturnType<Pool['sluice']>;
 
   const gpuCard = (index: number) => page.getByRole('region', { name: `GPU ${index}`, exact: true });
-  const openFromSidebar = (name: string) =>
-    page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  // Until the new page is there the old one can still be clicked, and both list allocations.
+  const openFromSidebar = async (name: string) => {
+    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+  };
   const memoryUsed = async (index: number) => {
     const label = await gpuCard(index)
       .getByRole('img', { name: /^Memory:/ })
@@ -91,7 +94,7 @@ describe.skipIf(browserMissing)('an administrator and a program', () => {
   test('the program shows up with its memory, and the chart moves', async () => {
     const matrixMul = join(pool.env.SLUICE_NATIVE_DIR ?? '', 'samples/matrix_mul');
     // Three matrices of 1 MiB each: the smallest use that the pool's whole MiB show.
-    const command = [matrixMul, '--size', '512', '--seconds', '60'];
+    const command = [matrixMul, '--size', '512', '--seconds', '600'];
     program = pool.sluice(['client', '--allocation', allocationId, '--', ...command]);
     const row = page.getByRole('table', { name: 'Tasks' }).getByRole('row').filter({ hasText: 'matrix_mul' });
     await row.getByText('running').waitFor();
