@@ -87,8 +87,9 @@ class Channel {
 
   void wait(Waiter& waiter);
   void run_watcher();
-  // Reads one message. False when the connection has ended.
-  bool receive_one();
+  // Reads one message, polling for it first where it is an answer that may come soon. False when the
+  // connection has ended.
+  bool receive_one(bool poll);
   bool receive_reply(uint32_t length);
   bool receive_download(uint32_t length);
   // Ends everything: each waiting and later call returns an error. Only the first sentence is printed.

@@ -53,7 +53,7 @@ void Channel::wait(Waiter& waiter) {
     reading_ = true;
     while (!waiter.done && !lost()) {
       lock.unlock();
-      receive_one();
+      receive_one(true);
       lock.lock();
     }
     reading_ = false;
@@ -97,7 +97,7 @@ void Channel::run_watcher() {
     lock.unlock();
     while (!lost() && (events_->expects_tasks() || input_.buffered() ||
                        connection_->readable(std::chrono::microseconds(0)))) {
-      receive_one();
+      receive_one(false);
     }
     lock.lock();
     reading_ = false;
@@ -105,8 +105,8 @@ void Channel::run_watcher() {
   }
 }
 
-bool Channel::receive_one() {
-  const uint8_t* bytes = input_.take(sizeof(wire::ResponseHeader));
+bool Channel::receive_one(bool poll) {
+  const uint8_t* bytes = input_.take(sizeof(wire::ResponseHeader), poll);
   if (bytes == nullptr) {
     lose("The connection to " + server_ + " was lost: " + connection_->failure() + ".");
     return false;
