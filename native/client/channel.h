@@ -32,6 +32,8 @@ struct Reply {
 };
 
 // Told about what arrives unasked. Called by the reading thread, which must not be held up.
+class Channel;
+
 class ChannelEvents {
  public:
   virtual ~ChannelEvents() = default;
@@ -43,6 +45,8 @@ class ChannelEvents {
   // Whether anything of that kind is outstanding: `soon` for tasks, which somebody may wait for
   // without calling us.
   virtual bool expects_tasks() = 0;
+  // The channel has ended. Called once, by whichever thread found out.
+  virtual void lost(const Channel* channel) = 0;
   virtual bool expects_downloads() = 0;
 };
 

@@ -217,6 +217,7 @@ void Channel::lose(const std::string& sentence) {
     watch_.notify_all();
   }
   wake_flusher();
+  if (events_ != nullptr) events_->lost(this);
 }
 
 void Channel::close() {

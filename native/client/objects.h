@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "client/handles.h"
@@ -103,10 +105,18 @@ struct Module : InContext {
   std::map<std::string, CUfunction> functions;
 };
 
+// What is needed to load a library again on another server. Empty in sessions with one server.
+struct LibrarySource {
+  std::vector<char> image;
+  std::vector<std::pair<CUjit_option, void*>> options;  // those that change the code
+};
+
 struct Library : Object {
   Channel* channel = nullptr;
+  LibrarySource source;
   std::shared_ptr<Image> image;
   std::mutex mutex;
+  std::set<Channel*> elsewhere;  // servers beside the first that have it
   std::map<std::string, CUkernel> kernels;
   std::map<std::pair<Context*, uint32_t>, CUmodule> modules;  // by context and its epoch
   std::map<std::tuple<Context*, uint32_t, std::string>, Global> globals;

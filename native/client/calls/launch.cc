@@ -138,6 +138,7 @@ CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel
   if (CUresult error = scope.find(handle, &stream)) return error;
   if (CUresult error = scope.find(f, &function)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (stream != nullptr && stream->context->channel != scope.channel) return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult error = check_shape(scope, *function, shape)) return error;
   Parameters parameters;
   if (CUresult error = find_parameters(*function, kernel_params, extra, &parameters)) return error;
