@@ -39,6 +39,10 @@ struct Context : Object {
   uint64_t id = 0;
   // The last host task that the default stream, and with it each blocking stream, is ordered after.
   std::atomic<uint64_t> after_task{0};
+  // How many frames had been sent when all work was known to be done; see Scope::is_settled.
+  std::atomic<uint64_t> settled_at{0};
+  std::atomic<bool> has_free_streams{
+      false};  // work was put into streams that the default one does not wait for
 };
 
 // An object that dies with its context.

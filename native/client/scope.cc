@@ -111,6 +111,9 @@ CUresult Scope::find(CUstream handle, Stream** stream) {
   *stream = session->streams.find(handle);
   if (*stream == nullptr || !(*stream)->alive()) return CUDA_ERROR_INVALID_HANDLE;
   adopt((*stream)->context);
+  if (((*stream)->flags & CU_STREAM_NON_BLOCKING) != 0) {
+    (*stream)->context->has_free_streams.store(true, std::memory_order_release);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -234,7 +237,7 @@ void Scope::release(CUmemoryPool handle) {
 }
 
 CUresult Scope::call_raw(uint8_t* frame, size_t size, Reply* reply, const void* bulk, size_t bulk_bytes) {
-  const CUresult result = channel->call(context_index(), frame, size, reply, bulk, bulk_bytes);
+  const CUresult result = channel->call(context_index(), frame, size, reply, bulk, bulk_bytes, &sent_as);
   if (result != CUDA_SUCCESS && context != nullptr && ends_context(result)) context->sticky.store(result);
   return result;
 }

@@ -135,7 +135,9 @@ CUresult cuMemcpyDtoH_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stre
   if (CUresult error = scope.begin(stream, src)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (dst == nullptr || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  return download(scope, dst, src, bytes);
+  const CUresult result = download(scope, dst, src, bytes);
+  if (result == CUDA_SUCCESS && scope.stream == nullptr) scope.settle_blocking();
+  return result;
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stream) {
