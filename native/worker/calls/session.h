@@ -21,6 +21,7 @@
 #include "worker/calls/host_task.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
+#include "worker/calls/virtual_memory.h"
 #include "worker/session.h"
 
 namespace sluice::worker {
@@ -122,6 +123,7 @@ class Session {
     uint32_t context;
   };
   std::map<CUdeviceptr, Allocation> allocations;
+  VirtualMemory virtual_memory;
   uint32_t current_context() const { return current_context_; }
 
  private:
