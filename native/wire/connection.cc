@@ -55,11 +55,10 @@ Connection::Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls)
 
 Connection::~Connection() = default;
 
-bool Connection::read_exact(void* into, size_t size) {
+bool Connection::read_exact(void* into, size_t size, AdaptivePoll* poll) {
   auto* at = static_cast<unsigned char*>(into);
   while (size > 0) {
-    const ssize_t got =
-        tls_ ? read_tls(at, size, nullptr) : read_plain(at, size, deadline_ ? 0 : MSG_WAITALL, nullptr);
+    const ssize_t got = tls_ ? read_tls(at, size, poll) : read_plain(at, size, 0, poll);
     if (got <= 0) return false;
     at += got;
     size -= static_cast<size_t>(got);

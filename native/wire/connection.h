@@ -35,8 +35,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Reads exactly `size` bytes. False at the end of the stream, on failure or past the deadline.
-  bool read_exact(void* into, size_t size);
+  // Reads exactly `size` bytes. False at the end of the stream, on failure or past the deadline. With `poll`
+  // it looks for a while before it sleeps, each time that nothing is there.
+  bool read_exact(void* into, size_t size, AdaptivePoll* poll = nullptr);
   // Reads what is there, at least one byte, at most `size`. 0 at the end of the stream, -1 on failure.
   // With `poll` it looks for a while before it sleeps.
   ssize_t read_some(void* into, size_t size, AdaptivePoll* poll = nullptr);
