@@ -77,8 +77,15 @@ void cuMemcpyHtoDAsync_v2(Session& session, Request& request) {
     if (!session.read_bulk(request, target, request.bulk_bytes)) return;
     return session.finish(request, CUDA_SUCCESS);
   }
-  CUresult result = CUDA_SUCCESS;
   const bool may_wait = !session.host_tasks.outstanding();
+  if (request.bulk_bytes <= Staging::kSmallChunk) {
+    const size_t bytes = request.bulk_bytes;
+    uint8_t* part = session.staging.take_part(bytes, stream, may_wait);
+    if (part == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!session.read_bulk(request, part, bytes)) return;
+    return session.finish(request, session.driver.cuMemcpyHtoDAsync_v2(address, part, bytes, stream));
+  }
+  CUresult result = CUDA_SUCCESS;
   while (request.bulk_bytes > 0 && result == CUDA_SUCCESS) {
     const size_t bytes = std::min<uint64_t>(request.bulk_bytes, Staging::kChunk);
     Staging::Chunk* chunk = session.staging.take(bytes, may_wait);

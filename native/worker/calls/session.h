@@ -62,7 +62,11 @@ class Session {
   }
   template <typename Handle>
   bool take(uint32_t index, Handle* handle) {
-    return table_of(handle).take(index, reinterpret_cast<void**>(handle));
+    const bool found = table_of(handle).take(index, reinterpret_cast<void**>(handle));
+    if constexpr (std::is_same_v<Handle, CUstream>) {
+      if (found) staging.close_part(*handle);
+    }
+    return found;
   }
   template <typename Handle>
   void bind(uint32_t index, Handle handle) {
