@@ -3,11 +3,14 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "client/contract_host.h"
 #include "client/device_snapshot.h"
 #include "client/stats.h"
+#include "client/visible_devices.h"
+#include "common/env.h"
 #include "common/log.h"
 #include "wire/hello.h"
 
@@ -48,32 +51,60 @@ void after_fork_in_child() {
   // The parent's threads are not here and may have held any lock: what they shared is left as it is.
 }
 
-bool connect_servers(const wire::Grant& grant, Session* session) {
-  const wire::ProgramInfo program = wire::this_program();
-  for (const wire::GrantServer& server : grant.servers) {
-    wire::Connect connect = wire::connect_and_hello(server, grant, program);
-    if (!connect.connection) {
-      SLUICE_ERROR("%s", connect.message.c_str());
+// Connects to a server of the grant and adds its devices.
+bool connect_server(const wire::Grant& grant, size_t place, const wire::ProgramInfo& program,
+                    Session* session, std::vector<std::unique_ptr<Device>>* devices) {
+  const wire::GrantServer& server = grant.servers[place];
+  wire::HelloOptions options;
+  options.address_place = place;
+  wire::Connect connect = wire::connect_and_hello(server, grant, program, options);
+  if (!connect.connection) {
+    SLUICE_ERROR("%s", connect.message.c_str());
+    return false;
+  }
+  const int version = static_cast<int>(connect.welcome.driver_version.value_or(0));
+  session->driver_version =
+      session->driver_version == 0 ? version : std::min(session->driver_version, version);
+  auto channel = std::make_unique<Channel>(std::move(connect.connection), server.address);
+  int ordinal = 0;
+  for (const json::Value& value : connect.welcome.body["devices"].items()) {
+    auto device = read_device(value);
+    if (!device) {
+      SLUICE_ERROR("The Sluice server at %s describes its devices in a way that this version cannot read.",
+                   server.address.c_str());
       return false;
     }
-    const int version = static_cast<int>(connect.welcome.driver_version.value_or(0));
-    session->driver_version =
-        session->driver_version == 0 ? version : std::min(session->driver_version, version);
-    auto channel = std::make_unique<Channel>(std::move(connect.connection), server.address);
-    int ordinal = 0;
-    for (const json::Value& value : connect.welcome.body["devices"].items()) {
-      auto device = read_device(value);
-      if (!device) {
-        SLUICE_ERROR("The Sluice server at %s describes its devices in a way that this version cannot read.",
-                     server.address.c_str());
-        return false;
-      }
-      device->channel = channel.get();
-      device->ordinal_there = ordinal++;
-      session->devices.push_back(std::move(device));
-    }
-    session->channels.push_back(std::move(channel));
+    device->channel = channel.get();
+    device->ordinal_there = ordinal++;
+    devices->push_back(std::move(device));
   }
+  session->channels.push_back(std::move(channel));
+  return true;
+}
+
+// Connects to the servers whose GPUs the program sees; to the first when it sees none, because it may still
+// ask for the driver's version. The devices are in the order in which the program sees them.
+bool connect_servers(const wire::Grant& grant, Session* session) {
+  std::vector<std::string> uuids;
+  for (const wire::GrantServer& server : grant.servers) {
+    for (const wire::GrantGpu& gpu : server.gpus) uuids.push_back(gpu.uuid);
+  }
+  const std::vector<size_t> visible = visible_devices(env::raw("CUDA_VISIBLE_DEVICES"), uuids);
+  const wire::ProgramInfo program = wire::this_program();
+  std::vector<std::unique_ptr<Device>> granted(uuids.size());
+  size_t first = 0;
+  for (size_t place = 0; place < grant.servers.size(); place++) {
+    const size_t past = first + grant.servers[place].gpus.size();
+    const bool wanted = std::any_of(visible.begin(), visible.end(),
+                                    [&](size_t device) { return device >= first && device < past; });
+    if (wanted || (visible.empty() && place == 0)) {
+      std::vector<std::unique_ptr<Device>> devices;
+      if (!connect_server(grant, place, program, session, &devices)) return false;
+      std::move(devices.begin(), devices.end(), granted.begin() + static_cast<ptrdiff_t>(first));
+    }
+    first = past;
+  }
+  for (const size_t device : visible) session->devices.push_back(std::move(granted[device]));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "client/address_claims.h"
 #include "client/channel.h"
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
@@ -38,6 +39,7 @@ struct Session {
   std::vector<std::unique_ptr<Channel>> channels;
   std::vector<std::unique_ptr<Device>> devices;
   MemoryMap memory;
+  AddressClaims addresses;
   HostTasks tasks;
 
   HandleTable<Context> contexts{Kind::context};

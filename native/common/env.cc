@@ -6,6 +6,11 @@
 
 namespace sluice::env {
 
+std::optional<std::string> raw(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
 std::optional<std::string> text(const char* name) {
   const char* value = std::getenv(name);
   if (!value || !*value) return std::nullopt;

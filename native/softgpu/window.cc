@@ -18,19 +18,31 @@ void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 std::string Window::reserve() {
   const std::lock_guard lock(mutex_);
   if (reserved_) return {};
-  void* got = mmap(pointer(begin_), kWindowBytes, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got != pointer(begin_)) {
-    const std::string reason = got == MAP_FAILED ? std::strerror(errno) : "the range is in use";
-    if (got != MAP_FAILED) munmap(got, kWindowBytes);
-    return "The software GPU cannot reserve its address range: " + reason +
-           ". It needs 2 TiB of address space per device; see ulimit -v.";
+  while (!take_range()) {
+    const bool in_use = errno == EEXIST;
+    if (!in_use || begin_ + 2 * kWindowBytes > kWindowsEnd) {
+      return std::string("The software GPU cannot reserve its address range: ") +
+             (in_use ? "no range is free" : std::strerror(errno)) +
+             ". It needs 2 TiB of address space per device; see ulimit -v.";
+    }
+    begin_ += kWindowBytes;
   }
-  madvise(got, kWindowBytes, MADV_DONTDUMP);
+  madvise(pointer(begin_), kWindowBytes, MADV_DONTDUMP);
   allocations_in_chunk_.resize(kWindowBytes / kChunk);
   add_free(begin_, kWindowBytes);
   reserved_ = true;
   return {};
+}
+
+// False with errno, which is EEXIST when something else is there.
+bool Window::take_range() {
+  void* got = mmap(pointer(begin_), kWindowBytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == pointer(begin_)) return true;
+  if (got == MAP_FAILED) return false;
+  munmap(got, kWindowBytes);  // a kernel before 4.17 takes the address as a hint, and found it in use
+  errno = EEXIST;
+  return false;
 }
 
 void Window::add_free(uint64_t address, uint64_t bytes) {

@@ -13,6 +13,7 @@
 namespace sluice::softgpu {
 
 constexpr uint64_t kWindowsBegin = 0x2000'0000'0000;
+constexpr uint64_t kWindowsEnd = 0x7400'0000'0000;  // programs have their own memory above
 constexpr uint64_t kWindowBytes = uint64_t{2} << 40;
 constexpr uint64_t kAllocationGranularity = 512;  // bytes; what accounting and addresses are rounded to
 
@@ -22,7 +23,8 @@ class Window {
  public:
   explicit Window(int device) : begin_(kWindowsBegin + static_cast<uint64_t>(device) * kWindowBytes) {}
 
-  // Takes the address range. A sentence when something else is there; empty on success.
+  // Takes the address range, or the next one that is free when something else is there. A sentence when none
+  // is; empty on success.
   std::string reserve();
   // A readable and writable range whose untouched pages are zero; 0 when there is no room. bytes is a
   // multiple of the granularity; large ranges begin at a multiple of 2 MiB.
@@ -36,7 +38,9 @@ class Window {
   void add_free(uint64_t address, uint64_t bytes);
   void remove_free(std::map<uint64_t, uint64_t>::iterator at);
 
-  const uint64_t begin_;
+  bool take_range();
+
+  uint64_t begin_;
   std::mutex mutex_;
   bool reserved_ = false;
   std::map<uint64_t, uint64_t> free_;                     // address → bytes

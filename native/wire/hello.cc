@@ -76,6 +76,7 @@ class ClientHello {
         {"features", features},
         {"allocation", grant_.allocation},
         {"clientNonce", crypto::to_hex(transcript_.client_nonce)},
+        {"addressPlace", options_.address_place},
         {"program", json::Value::object({{"command", program.command},
                                          {"user", program.user},
                                          {"host", program.host},

@@ -34,6 +34,8 @@ ProgramInfo this_program();
 struct HelloOptions {
   // What the client asks for beyond the protocol; a worker ignores what it does not know.
   std::vector<std::string> features;
+  // The server's place among those of the grant: drivers keep their addresses apart by it.
+  uint64_t address_place = 0;
   std::chrono::milliseconds timeout{10'000};  // for all of it; the worker allows as long
 };
 

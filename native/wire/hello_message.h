@@ -4,7 +4,8 @@
 // many bytes of JSON; integers are little-endian. This framing never changes, so that versions
 // that share nothing else can still tell each other so.
 //
-//   client: hello      {protocol:{min,max}, version, features, allocation, clientNonce, program}
+//   client: hello      {protocol:{min,max}, version, features, allocation, clientNonce, addressPlace,
+//                      program}
 //   worker: challenge  {protocol, version, serverNonce}
 //   client: proof      {proof}
 //   worker: welcome    {session, protocol, version, features, driverVersion, devices}

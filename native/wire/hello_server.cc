@@ -75,6 +75,7 @@ HelloRequest read_request(const json::Value& body) {
                      .host = clean(program["host"]),
                      .cwd = clean(program["cwd"]),
                      .pid = static_cast<int>(std::clamp<int64_t>(program["pid"].int_or(0), 0, 1 << 30))};
+  request.address_place = body["addressPlace"].uint_or(0);
   return request;
 }
 

@@ -21,6 +21,7 @@ struct HelloRequest {
   unsigned protocol = 0;
   std::vector<std::string> features;
   ProgramInfo program;
+  uint64_t address_place = 0;  // see HelloOptions
   bool has_feature(std::string_view feature) const;
 };
 

@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "wire/hello_message.h"
 #include "wire/hello_server.h"
+#include "worker/address_room.h"
 #include "worker/session_driver.h"
 #include "worker/session_nvml.h"
 
@@ -165,6 +166,7 @@ class SessionProcess {
   }
 
   void serve_calls() {
+    leave_addresses_to_others(request_.address_place);
     auto driver = SessionDriver::open(start_.driver_path);
     if (!driver) {
       refuse("driver", driver.error());

@@ -1,4 +1,5 @@
 // Device memory.
+#include "client/allocate_apart.h"
 #include "client/scope.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
@@ -14,6 +15,12 @@ void remember(Scope& scope, CUdeviceptr address, size_t bytes) {
       {address, bytes, scope.context, nullptr, scope.session->next_id.fetch_add(1)});
 }
 
+CUresult free_there(Scope& scope, CUdeviceptr address) {
+  wire::AsyncFrame<8> frame(CallId::cuMemFree_v2);
+  frame.put(uint64_t{address});
+  return scope.post(frame);
+}
+
 }  // namespace
 
 CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
@@ -21,12 +28,19 @@ CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   Scope scope;
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;
-  wire::SyncFrame<8> frame(CallId::cuMemAlloc_v2);
-  frame.put(uint64_t{bytesize});
-  wire::FixedReply<8> reply;
-  if (CUresult error = scope.call(frame, reply)) return error;
-  const CUdeviceptr address = reply.get<uint64_t>();
-  if (!reply.complete()) return CUDA_ERROR_UNKNOWN;
+  const auto allocate = [&](CUdeviceptr* address, size_t* bytes) -> CUresult {
+    wire::SyncFrame<8> frame(CallId::cuMemAlloc_v2);
+    frame.put(uint64_t{*bytes});
+    wire::FixedReply<8> reply;
+    if (CUresult error = scope.call(frame, reply)) return error;
+    *address = reply.get<uint64_t>();
+    return reply.complete() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+  };
+  CUdeviceptr address = 0;
+  if (CUresult error = allocate_apart(scope, &address, &bytesize, allocate,
+                                      [&](CUdeviceptr unused) { free_there(scope, unused); })) {
+    return error;
+  }
   remember(scope, address, bytesize);
   *dptr = address;
   return CUDA_SUCCESS;
@@ -41,16 +55,26 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
   Scope scope;
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;
-  wire::SyncFrame<20> frame(CallId::cuMemAllocPitch_v2);
-  frame.put(uint64_t{WidthInBytes});
-  frame.put(uint64_t{Height});
-  frame.put(uint32_t{ElementSizeBytes});
-  wire::FixedReply<16> reply;
-  if (CUresult error = scope.call(frame, reply)) return error;
-  const CUdeviceptr address = reply.get<uint64_t>();
-  const size_t pitch = reply.get<uint64_t>();
-  if (!reply.complete()) return CUDA_ERROR_UNKNOWN;
-  remember(scope, address, pitch * Height);
+  size_t pitch = 0;
+  const auto allocate = [&](CUdeviceptr* address, size_t* bytes) -> CUresult {
+    wire::SyncFrame<20> frame(CallId::cuMemAllocPitch_v2);
+    frame.put(uint64_t{WidthInBytes});
+    frame.put(uint64_t{Height});
+    frame.put(uint32_t{ElementSizeBytes});
+    wire::FixedReply<16> reply;
+    if (CUresult error = scope.call(frame, reply)) return error;
+    *address = reply.get<uint64_t>();
+    pitch = reply.get<uint64_t>();
+    *bytes = pitch * Height;
+    return reply.complete() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+  };
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  if (CUresult error = allocate_apart(scope, &address, &bytes, allocate,
+                                      [&](CUdeviceptr unused) { free_there(scope, unused); })) {
+    return error;
+  }
+  remember(scope, address, bytes);
   *dptr = address;
   *pPitch = pitch;
   return CUDA_SUCCESS;
@@ -64,9 +88,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (!range) return CUDA_ERROR_INVALID_VALUE;
   scope.context = range->context;
   if (CUresult error = scope.need_context()) return error;
-  wire::AsyncFrame<8> frame(CallId::cuMemFree_v2);
-  frame.put(uint64_t{dptr});
-  return scope.post(frame);
+  return free_there(scope, dptr);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {

@@ -1,6 +1,7 @@
 // Stream-ordered memory and its pools.
 #include <cstring>
 
+#include "client/allocate_apart.h"
 #include "client/scope.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
@@ -16,6 +17,13 @@ bool is_narrow(CUmemPool_attribute attribute) {
   return attribute == CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES ||
          attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC ||
          attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+}
+
+CUresult free_there(Scope& scope, CUdeviceptr address, uint32_t stream) {
+  wire::AsyncFrame<12> frame(CallId::cuMemFreeAsync);
+  frame.put(uint64_t{address});
+  frame.put(stream);
+  return scope.post(frame);
 }
 
 CUresult allocate(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool, CUstream stream) {
@@ -35,14 +43,20 @@ CUresult allocate(CUdeviceptr* dptr, size_t bytes, CUmemoryPool pool, CUstream s
     *dptr = 0;
     return CUDA_SUCCESS;
   }
-  wire::SyncFrame<16> frame(CallId::cuMemAllocFromPoolAsync);
-  frame.put(uint64_t{bytes});
-  frame.put(given ? pool_index : uint32_t{0});
-  frame.put(stream_index);
-  wire::FixedReply<8> reply;
-  if (CUresult error = scope.call(frame, reply)) return error;
-  *dptr = reply.get<uint64_t>();
-  if (!reply.complete()) return CUDA_ERROR_UNKNOWN;
+  const auto ask = [&](CUdeviceptr* address, size_t* wanted) -> CUresult {
+    wire::SyncFrame<16> frame(CallId::cuMemAllocFromPoolAsync);
+    frame.put(uint64_t{*wanted});
+    frame.put(given ? pool_index : uint32_t{0});
+    frame.put(stream_index);
+    wire::FixedReply<8> reply;
+    if (CUresult error = scope.call(frame, reply)) return error;
+    *address = reply.get<uint64_t>();
+    return reply.complete() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+  };
+  if (CUresult error = allocate_apart(scope, dptr, &bytes, ask,
+                                      [&](CUdeviceptr unused) { free_there(scope, unused, stream_index); })) {
+    return error;
+  }
   scope.session->memory.add_device({*dptr, bytes, scope.context, pool, scope.session->next_id.fetch_add(1)});
   return CUDA_SUCCESS;
 }
@@ -65,10 +79,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (CUresult error = scope.resolve(hStream, &stream)) return error;
   if (CUresult error = scope.need_context()) return error;
   if (!scope.session->memory.remove_device(dptr)) return CUDA_ERROR_INVALID_VALUE;
-  wire::AsyncFrame<12> frame(CallId::cuMemFreeAsync);
-  frame.put(uint64_t{dptr});
-  frame.put(stream);
-  return scope.post(frame);
+  return free_there(scope, dptr, stream);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
