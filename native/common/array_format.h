@@ -1,6 +1,6 @@
 // The formats of CUDA arrays: how large an element is, which planes an array of a video format has, what the
-// levels of a mipmapped array look like. From the descriptions of CUarray_format and cuMipmappedArrayCreate in
-// NVIDIA's reference manual.
+// levels of a mipmapped array look like. From the descriptions of CUarray_format and cuMipmappedArrayCreate
+// in NVIDIA's reference manual.
 #pragma once
 
 #include <cstddef>

@@ -19,6 +19,12 @@ enum class HandleKind : uint64_t {
   kKernel,
   kPool,
   kLink,
+  kArray,
+  kMipmap,
+  kTexture,
+  kSurface,
+  kTextureReference,
+  kSurfaceReference,
 };
 
 // Makes a handle for the object. Throws std::bad_alloc when four million handles are alive.

@@ -23,6 +23,7 @@ enum class MemoryKind : uint8_t {
   kManaged,     // cuMemAllocManaged
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister
+  kArray,       // elements of arrays; copies and textures reach them, no address of a program does
 };
 
 struct Allocation {
