@@ -32,6 +32,8 @@ struct Reply {
 };
 
 // Told about what arrives unasked. Called by the reading thread, which must not be held up.
+class Channel;
+
 class ChannelEvents {
  public:
   virtual ~ChannelEvents() = default;
@@ -43,13 +45,16 @@ class ChannelEvents {
   // Whether anything of that kind is outstanding: `soon` for tasks, which somebody may wait for
   // without calling us.
   virtual bool expects_tasks() = 0;
+  // The channel has ended. Called once, by whichever thread found out.
+  virtual void lost(const Channel* channel) = 0;
   virtual bool expects_downloads() = 0;
 };
 
 class Channel {
  public:
-  // `server` names the other side in sentences for people. Lives until the process ends.
-  Channel(std::unique_ptr<wire::Connection> connection, std::string server);
+  // `server` names the other side in sentences for people, `protocol` is the version that was agreed on.
+  // Lives until the process ends.
+  Channel(std::unique_ptr<wire::Connection> connection, std::string server, unsigned protocol);
 
   void start(ChannelEvents* events);
 
@@ -58,8 +63,11 @@ class Channel {
   // The same with bulk data, which may be changed once the call has returned.
   CUresult post(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes);
   // Sends a frame with kSync, and waits. The result is the worker's, or that the connection is lost.
+  // `number`: which frame it was, counted from 1.
   CUresult call(uint32_t context, uint8_t* frame, size_t size, Reply* reply, const void* bulk = nullptr,
-                size_t bulk_bytes = 0);
+                size_t bulk_bytes = 0, uint64_t* number = nullptr);
+  // How many frames there were so far.
+  uint64_t frames_sent() const { return frames_.load(std::memory_order_acquire); }
   // Sends what is in the batch.
   void flush();
   // Lets the watcher know that something may now arrive unasked.
@@ -70,6 +78,7 @@ class Channel {
   bool lost() const { return state_.load(std::memory_order_acquire) != CUDA_SUCCESS; }
   CUresult state() const { return state_.load(std::memory_order_acquire); }
   const wire::Connection& connection() const { return *connection_; }
+  unsigned protocol() const { return protocol_; }
 
  private:
   struct Waiter;
@@ -77,7 +86,8 @@ class Channel {
   // Under append_mutex_; false when the batch has no room.
   bool append(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes);
   // Appends with flushing as needed and sends all of it, the bulk data from where it lies.
-  bool send(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes);
+  bool send(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes,
+            uint64_t* number = nullptr);
   // Under both mutexes: makes the batch the one to be written.
   void take_batch();
   // Under write_mutex_: writes what was taken, and the bulk data after it.
@@ -87,8 +97,9 @@ class Channel {
 
   void wait(Waiter& waiter);
   void run_watcher();
-  // Reads one message. False when the connection has ended.
-  bool receive_one();
+  // Reads one message, polling for it first where it is an answer that may come soon. False when the
+  // connection has ended.
+  bool receive_one(bool poll);
   bool receive_reply(uint32_t length);
   bool receive_download(uint32_t length);
   // Ends everything: each waiting and later call returns an error. Only the first sentence is printed.
@@ -96,6 +107,7 @@ class Channel {
 
   std::unique_ptr<wire::Connection> connection_;
   const std::string server_;
+  const unsigned protocol_;
   ChannelEvents* events_ = nullptr;
   std::atomic<CUresult> state_{CUDA_SUCCESS};
 
@@ -108,6 +120,7 @@ class Channel {
   std::unique_ptr<uint8_t[]> sending_;
   size_t taken_ = 0;
   uint32_t context_on_wire_ = 0;
+  std::atomic<uint64_t> frames_{0};  // written under append_mutex_
   std::atomic<uint32_t> flusher_awake_{0};
 
   std::mutex receive_mutex_;

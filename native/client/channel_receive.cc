@@ -26,7 +26,7 @@ struct Channel::Waiter {
 };
 
 CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* reply, const void* bulk,
-                       size_t bulk_bytes) {
+                       size_t bulk_bytes, uint64_t* number) {
   if (CUresult gone = state()) return gone;
   stats().round_trips.fetch_add(1, std::memory_order_relaxed);
   if (bulk_bytes > 0) stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
@@ -38,7 +38,7 @@ CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* rep
     waiters_ = &waiter;
   }
   std::memcpy(frame + sizeof(wire::RequestHeader), &waiter.sequence, sizeof waiter.sequence);
-  send(context, frame, size, bulk, bulk_bytes);  // a failure wakes the waiter too
+  send(context, frame, size, bulk, bulk_bytes, number);  // a failure wakes the waiter too
   wait(waiter);
   return waiter.result;
 }
@@ -53,7 +53,7 @@ void Channel::wait(Waiter& waiter) {
     reading_ = true;
     while (!waiter.done && !lost()) {
       lock.unlock();
-      receive_one();
+      receive_one(true);
       lock.lock();
     }
     reading_ = false;
@@ -97,7 +97,7 @@ void Channel::run_watcher() {
     lock.unlock();
     while (!lost() && (events_->expects_tasks() || input_.buffered() ||
                        connection_->readable(std::chrono::microseconds(0)))) {
-      receive_one();
+      receive_one(false);
     }
     lock.lock();
     reading_ = false;
@@ -105,8 +105,8 @@ void Channel::run_watcher() {
   }
 }
 
-bool Channel::receive_one() {
-  const uint8_t* bytes = input_.take(sizeof(wire::ResponseHeader));
+bool Channel::receive_one(bool poll) {
+  const uint8_t* bytes = input_.take(sizeof(wire::ResponseHeader), poll);
   if (bytes == nullptr) {
     lose("The connection to " + server_ + " was lost: " + connection_->failure() + ".");
     return false;
@@ -217,6 +217,7 @@ void Channel::lose(const std::string& sentence) {
     watch_.notify_all();
   }
   wake_flusher();
+  if (events_ != nullptr) events_->lost(this);
 }
 
 void Channel::close() {

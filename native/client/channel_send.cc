@@ -26,9 +26,10 @@ constexpr int kIdleIntervals = 100;
 
 }  // namespace
 
-Channel::Channel(std::unique_ptr<wire::Connection> connection, std::string server)
+Channel::Channel(std::unique_ptr<wire::Connection> connection, std::string server, unsigned protocol)
     : connection_(std::move(connection)),
       server_(std::move(server)),
+      protocol_(protocol),
       filling_(new uint8_t[kBatchCapacity]),
       sending_(new uint8_t[kBatchCapacity]),
       input_(*connection_) {}
@@ -54,6 +55,7 @@ bool Channel::append(uint32_t context, const uint8_t* frame, size_t size, const 
   std::memcpy(at, frame, size);
   if (bulk_bytes > 0) std::memcpy(at + size, bulk, bulk_bytes);
   filled_ += size + bulk_bytes;
+  frames_.store(frames_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   return true;
 }
 
@@ -87,12 +89,14 @@ CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size, cons
   }
 }
 
-bool Channel::send(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes) {
+bool Channel::send(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes,
+                   uint64_t* number) {
   const std::lock_guard writing(write_mutex_);
   for (;;) {
     {
       const std::lock_guard lock(append_mutex_);
       if (append(context, frame, size, nullptr, 0)) {
+        if (number != nullptr) *number = frames_.load(std::memory_order_relaxed);
         // Taken at once: a frame that another thread appended now would come between ours and its data.
         take_batch();
         break;

@@ -1,5 +1,9 @@
 #include "client/host_tasks.h"
 
+#include <utility>
+#include <vector>
+
+#include "client/objects.h"
 #include "client/thread_state.h"
 #include "client/threads.h"
 
@@ -13,7 +17,7 @@ uint32_t HostTasks::add(const HostTask& task) {
     tasks_[number] = task;
     unfinished_.insert(number);
     tasks_expected_.fetch_add(1);
-    Queue& queue = task.source ? sends_ : functions_;
+    Queue& queue = queue_of(task);
     if (!queue.running) queue.running = start_thread([this, &queue] { run(queue); });
   }
   task.channel->expect();
@@ -45,6 +49,11 @@ void HostTasks::forget_download(uint32_t download) {
   if (downloads_.erase(download) > 0) downloads_expected_.fetch_sub(1);
 }
 
+bool HostTasks::is_outstanding(uint32_t download) {
+  const std::lock_guard lock(mutex_);
+  return downloads_.contains(download);
+}
+
 bool HostTasks::downloads_into(const void* start, size_t bytes) {
   if (downloads_expected_.load() == 0) return false;
   const auto* from = static_cast<const uint8_t*>(start);
@@ -59,11 +68,61 @@ void HostTasks::host_task(uint32_t number) {
   const std::lock_guard lock(mutex_);
   const auto at = tasks_.find(number);
   if (at == tasks_.end()) return;  // a worker that calls what it was not told of is not answered
-  Queue& queue = at->second.source ? sends_ : functions_;
-  queue.ready.emplace_back(number, at->second);
+  HostTask task = std::move(at->second);
   tasks_.erase(at);
   tasks_expected_.fetch_sub(1);
+  if (task.after != nullptr && !task.after->open) {
+    task.after->waiting.push_back(number);
+    standing_.emplace(number, std::move(task));
+  } else {
+    make_ready(number, std::move(task));
+  }
+}
+
+HostTasks::Queue& HostTasks::queue_of(const HostTask& task) {
+  return task.function != nullptr || task.callback != nullptr ? functions_ : sends_;
+}
+
+void HostTasks::make_ready(uint32_t number, HostTask task) {
+  if (task.after != nullptr && task.after->failed && task.context != nullptr) {
+    task.context->sticky.store(CUDA_ERROR_DEVICE_UNAVAILABLE);
+  }
+  Queue& queue = queue_of(task);
+  queue.ready.emplace_back(number, std::move(task));
   queue.filled.notify_one();
+}
+
+void HostTasks::open(const std::shared_ptr<Gate>& gate, bool failed) {
+  const std::lock_guard lock(mutex_);
+  open_locked(*gate, failed);
+}
+
+void HostTasks::open_locked(Gate& gate, bool failed) {
+  if (gate.open) return;
+  gate.open = true;
+  gate.failed = failed;
+  for (const uint32_t number : gate.waiting) {
+    auto standing = standing_.extract(number);
+    if (!standing.empty()) make_ready(number, std::move(standing.mapped()));
+  }
+  gate.waiting.clear();
+}
+
+// Nothing will be called by that worker any more: what waits elsewhere for it must not wait for ever.
+void HostTasks::lost(const Channel* channel) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = tasks_.begin(); at != tasks_.end();) {
+    HostTask& task = at->second;
+    const bool others_wait = task.action || task.opens != nullptr;
+    if (task.channel != channel || !others_wait) {
+      ++at;
+      continue;
+    }
+    task.lost = true;
+    make_ready(at->first, std::move(task));
+    at = tasks_.erase(at);
+    tasks_expected_.fetch_sub(1);
+  }
 }
 
 void* HostTasks::download_target(uint32_t number, uint64_t offset, uint64_t bytes) {
@@ -91,12 +150,14 @@ void HostTasks::run(Queue& queue) {
   std::unique_lock lock(mutex_);
   for (;;) {
     queue.filled.wait(lock, [&] { return !queue.ready.empty(); });
-    const auto [number, task] = queue.ready.front();
+    const auto [number, task] = std::move(queue.ready.front());
     queue.ready.pop_front();
     lock.unlock();
     perform(number, task);
     lock.lock();
     unfinished_.erase(number);
+    if (task.opens != nullptr)
+      open_locked(*task.opens, task.lost || (task.after != nullptr && task.after->failed));
   }
 }
 
@@ -104,8 +165,10 @@ void HostTasks::perform(uint32_t number, const HostTask& task) {
   if (task.source == nullptr) {
     if (task.function != nullptr) {
       task.function(task.user_data);
-    } else {
+    } else if (task.callback != nullptr) {
       task.callback(task.stream, CUDA_SUCCESS, task.user_data);
+    } else if (task.action) {
+      task.action(task.lost);
     }
     wire::AsyncFrame<sizeof(uint32_t)> done(wire::ControlCall::host_task_done);
     done.put(number);

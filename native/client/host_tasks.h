@@ -6,15 +6,19 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
 #include "client/channel.h"
+#include "client/gate.h"
 #include "common/cuda_types.h"
 
 namespace sluice::client {
 
+struct Context;
 struct Session;
 
 struct HostTask {
@@ -25,6 +29,13 @@ struct HostTask {
   void* user_data = nullptr;
   const void* source = nullptr;  // bytes to be sent, when neither function is set
   size_t bytes = 0;
+  // Of the client's own work between servers: what is done when the stream has come here (`failed`: it never
+  // will, the connection is gone), what the stream then stands before, and what opens when it goes on.
+  std::function<void(bool failed)> action;
+  std::shared_ptr<Gate> after;
+  std::shared_ptr<Gate> opens;
+  Context* context = nullptr;  // which a gate that failed ends
+  bool lost = false;           // the stream never came here: its connection has ended
 };
 
 class HostTasks final : public ChannelEvents {
@@ -41,10 +52,16 @@ class HostTasks final : public ChannelEvents {
 
   uint32_t add_download(void* target, size_t bytes);
   void forget_download(uint32_t download);
+  bool is_outstanding(uint32_t download);
   // Whether an outstanding download writes into the range.
   bool downloads_into(const void* start, size_t bytes);
 
+  // Streams that stand before the gate go on. `failed`: with an error that ends their contexts, because
+  // what they waited for did not happen.
+  void open(const std::shared_ptr<Gate>& gate, bool failed);
+
   void host_task(uint32_t task) override;
+  void lost(const Channel* channel) override;
   void* download_target(uint32_t download, uint64_t offset, uint64_t bytes) override;
   void downloaded(uint32_t download, uint64_t offset, uint64_t bytes) override;
   bool expects_tasks() override { return tasks_expected_.load() > 0; }
@@ -63,6 +80,10 @@ class HostTasks final : public ChannelEvents {
     bool running = false;
   };
 
+  Queue& queue_of(const HostTask& task);
+  // Under the mutex: the task's stream has come to it.
+  void make_ready(uint32_t number, HostTask task);
+  void open_locked(Gate& gate, bool failed);
   void run(Queue& queue);
   void perform(uint32_t number, const HostTask& task);
 
@@ -70,8 +91,9 @@ class HostTasks final : public ChannelEvents {
   std::mutex mutex_;
   uint32_t next_task_ = 1;
   uint32_t next_download_ = 1;
-  std::map<uint32_t, HostTask> tasks_;  // told to the worker, not called by it yet
-  std::set<uint32_t> unfinished_;       // not done yet
+  std::map<uint32_t, HostTask> tasks_;     // told to the worker, not called by it yet
+  std::map<uint32_t, HostTask> standing_;  // called, and before a gate
+  std::set<uint32_t> unfinished_;          // not done yet
   std::map<uint32_t, Download> downloads_;
   Queue functions_;
   Queue sends_;

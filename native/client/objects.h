@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "client/handles.h"
@@ -37,6 +39,10 @@ struct Context : Object {
   uint64_t id = 0;
   // The last host task that the default stream, and with it each blocking stream, is ordered after.
   std::atomic<uint64_t> after_task{0};
+  // How many frames had been sent when all work was known to be done; see Scope::is_settled.
+  std::atomic<uint64_t> settled_at{0};
+  std::atomic<bool> has_free_streams{
+      false};  // work was put into streams that the default one does not wait for
 };
 
 // An object that dies with its context.
@@ -99,10 +105,18 @@ struct Module : InContext {
   std::map<std::string, CUfunction> functions;
 };
 
+// What is needed to load a library again on another server. Empty in sessions with one server.
+struct LibrarySource {
+  std::vector<char> image;
+  std::vector<std::pair<CUjit_option, void*>> options;  // those that change the code
+};
+
 struct Library : Object {
   Channel* channel = nullptr;
+  LibrarySource source;
   std::shared_ptr<Image> image;
   std::mutex mutex;
+  std::set<Channel*> elsewhere;  // servers beside the first that have it
   std::map<std::string, CUkernel> kernels;
   std::map<std::pair<Context*, uint32_t>, CUmodule> modules;  // by context and its epoch
   std::map<std::tuple<Context*, uint32_t, std::string>, Global> globals;

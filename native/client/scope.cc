@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "client/library_places.h"
 #include "generated/client_calls.h"
 
 namespace sluice::client {
@@ -85,6 +86,17 @@ CUresult Scope::need_context() {
   return static_cast<CUresult>(context->sticky.load(std::memory_order_relaxed));
 }
 
+CUresult Scope::reach_elsewhere(CUdeviceptr address, CUstream stream, uint32_t* stream_index) {
+  const auto range = session->memory.device_range(address);
+  if (!range || context == nullptr || range->context->channel == context->channel) return CUDA_SUCCESS;
+  if (stream != nullptr) {
+    if (CUresult error = calls::cuStreamSynchronize(stream)) return error;
+  }
+  context = range->context;
+  if (stream_index != nullptr) *stream_index = 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult Scope::find(CUstream handle, Stream** stream) {
   *stream = nullptr;
   if (handle == nullptr || handle == CU_STREAM_LEGACY) return CUDA_SUCCESS;
@@ -99,6 +111,9 @@ CUresult Scope::find(CUstream handle, Stream** stream) {
   *stream = session->streams.find(handle);
   if (*stream == nullptr || !(*stream)->alive()) return CUDA_ERROR_INVALID_HANDLE;
   adopt((*stream)->context);
+  if (((*stream)->flags & CU_STREAM_NON_BLOCKING) != 0) {
+    (*stream)->context->has_free_streams.store(true, std::memory_order_release);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -128,13 +143,19 @@ CUresult Scope::find(CUfunction handle, Function** function) {
   if (owner != nullptr) {
     if (owner->epoch.load(std::memory_order_acquire) != (*function)->epoch) return CUDA_ERROR_INVALID_HANDLE;
     adopt(owner);
+  } else if (session->channels.size() > 1 && context != nullptr) [[unlikely]] {
+    return ensure_library(*session, *(*function)->library, context->channel);
   }
   return CUDA_SUCCESS;
 }
 
 CUresult Scope::find(CUkernel handle, Function** kernel) {
   *kernel = session->functions.find(handle);
-  return *kernel && (*kernel)->is_kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  if (*kernel == nullptr || !(*kernel)->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  if (session->channels.size() > 1 && context != nullptr) [[unlikely]] {
+    return ensure_library(*session, *(*kernel)->library, context->channel);
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult Scope::resolve(CUstream handle, uint32_t* index) {
@@ -216,7 +237,7 @@ void Scope::release(CUmemoryPool handle) {
 }
 
 CUresult Scope::call_raw(uint8_t* frame, size_t size, Reply* reply, const void* bulk, size_t bulk_bytes) {
-  const CUresult result = channel->call(context_index(), frame, size, reply, bulk, bulk_bytes);
+  const CUresult result = channel->call(context_index(), frame, size, reply, bulk, bulk_bytes, &sent_as);
   if (result != CUDA_SUCCESS && context != nullptr && ends_context(result)) context->sticky.store(result);
   return result;
 }

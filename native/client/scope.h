@@ -18,6 +18,13 @@ class Scope {
   // Call after resolving: without a current context, that of the first handle counts. The error that
   // ended the context, if one did.
   CUresult need_context();
+  // Call before need_context with an address of device memory that the call touches. Without a stream of its
+  // own the call is then made on the server that has the memory; with a stream of another server it waits for
+  // that stream first.
+  // `stream_index` is then that of the default stream.
+  CUresult reach(CUdeviceptr address, CUstream stream, uint32_t* stream_index) {
+    return session->channels.size() > 1 ? reach_elsewhere(address, stream, stream_index) : CUDA_SUCCESS;
+  }
 
   // The index by which the worker knows the object; CUDA_ERROR_INVALID_HANDLE for what is none.
   CUresult resolve(CUstream handle, uint32_t* index);
@@ -62,17 +69,32 @@ class Scope {
   CUresult call_raw(uint8_t* frame, size_t size, Reply* reply, const void* bulk = nullptr,
                     size_t bulk_bytes = 0);
 
+  // Whether all work of the context is known to be done: an answer has said so, and nothing was sent to the
+  // worker since.
+  bool is_settled() const {
+    return context->settled_at.load(std::memory_order_acquire) == channel->frames_sent();
+  }
+  // The answer to this scope's last call says that all work of the context was done.
+  void settle() { context->settled_at.store(sent_as, std::memory_order_release); }
+  // The same of the work in blocking streams, which is all unless the program has used another one.
+  void settle_blocking() {
+    if (!context->has_free_streams.load(std::memory_order_acquire)) settle();
+  }
+
   uint32_t context_index() const { return context ? context->index : 0; }
 
   Session* session = nullptr;
   ThreadState* thread = nullptr;
   Context* context = nullptr;
   Channel* channel = nullptr;
+  uint64_t sent_as = 0;  // the channel's number of this scope's last call
 
  private:
+  // Calls about an object of another server than the current context's are made in the object's context.
   void adopt(Context* owner) {
-    if (context == nullptr) context = owner;
+    if (context == nullptr || context->channel != owner->channel) context = owner;
   }
+  CUresult reach_elsewhere(CUdeviceptr address, CUstream stream, uint32_t* stream_index);
 };
 
 }  // namespace sluice::client

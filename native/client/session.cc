@@ -65,7 +65,8 @@ bool connect_server(const wire::Grant& grant, size_t place, const wire::ProgramI
   const int version = static_cast<int>(connect.welcome.driver_version.value_or(0));
   session->driver_version =
       session->driver_version == 0 ? version : std::min(session->driver_version, version);
-  auto channel = std::make_unique<Channel>(std::move(connect.connection), server.address);
+  auto channel =
+      std::make_unique<Channel>(std::move(connect.connection), server.address, connect.welcome.protocol);
   int ordinal = 0;
   for (const json::Value& value : connect.welcome.body["devices"].items()) {
     auto device = read_device(value);

@@ -10,6 +10,7 @@
 
 #include "client/address_claims.h"
 #include "client/channel.h"
+#include "client/helper_streams.h"
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
@@ -41,6 +42,7 @@ struct Session {
   MemoryMap memory;
   AddressClaims addresses;
   HostTasks tasks;
+  HelperStreams helper_streams;
 
   HandleTable<Context> contexts{Kind::context};
   HandleTable<Stream> streams{Kind::stream};

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "wire/adaptive_poll.h"
 #include "wire/tls.h"
 
 namespace sluice::wire {
@@ -57,7 +58,8 @@ Connection::~Connection() = default;
 bool Connection::read_exact(void* into, size_t size) {
   auto* at = static_cast<unsigned char*>(into);
   while (size > 0) {
-    const ssize_t got = tls_ ? read_tls(at, size) : read_plain(at, size, deadline_ ? 0 : MSG_WAITALL);
+    const ssize_t got =
+        tls_ ? read_tls(at, size, nullptr) : read_plain(at, size, deadline_ ? 0 : MSG_WAITALL, nullptr);
     if (got <= 0) return false;
     at += got;
     size -= static_cast<size_t>(got);
@@ -65,14 +67,19 @@ bool Connection::read_exact(void* into, size_t size) {
   return true;
 }
 
-ssize_t Connection::read_some(void* into, size_t size) {
-  return tls_ ? read_tls(into, size) : read_plain(into, size, 0);
+ssize_t Connection::read_some(void* into, size_t size, AdaptivePoll* poll) {
+  return tls_ ? read_tls(into, size, poll) : read_plain(into, size, 0, poll);
 }
 
-ssize_t Connection::read_plain(void* into, size_t size, int flags) {
+ssize_t Connection::read_plain(void* into, size_t size, int flags, AdaptivePoll* poll) {
   while (!failed_.load(std::memory_order_relaxed)) {
     if (deadline_ && !wait_for(POLLIN)) return -1;
-    const ssize_t got = ::recv(socket_.get(), into, size, flags);
+    ssize_t got = -1;
+    const auto look = [&] {
+      got = ::recv(socket_.get(), into, size, flags | MSG_DONTWAIT);
+      return got >= 0 || errno != EAGAIN;
+    };
+    if (poll == nullptr || !poll->run(look)) got = ::recv(socket_.get(), into, size, flags);
     if (got > 0) {
       bytes_read_.fetch_add(static_cast<uint64_t>(got), std::memory_order_relaxed);
       return got;
@@ -86,7 +93,7 @@ ssize_t Connection::read_plain(void* into, size_t size, int flags) {
   return -1;
 }
 
-ssize_t Connection::read_tls(void* into, size_t size) {
+ssize_t Connection::read_tls(void* into, size_t size, AdaptivePoll* poll) {
   while (!failed_.load(std::memory_order_relaxed)) {
     size_t got = 0;
     int error = SSL_ERROR_NONE;
@@ -104,7 +111,11 @@ ssize_t Connection::read_tls(void* into, size_t size) {
       return static_cast<ssize_t>(got);
     }
     if (error == SSL_ERROR_WANT_READ) {
-      if (!wait_for(POLLIN)) return -1;
+      char byte = 0;
+      const auto look = [&] {
+        return ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+      };
+      if ((poll == nullptr || !poll->run(look)) && !wait_for(POLLIN)) return -1;
     } else if (error == SSL_ERROR_ZERO_RETURN || (error == SSL_ERROR_SYSCALL && system_error == 0)) {
       fail("the peer closed the connection");
       return 0;

@@ -19,6 +19,7 @@
 
 namespace sluice::wire {
 
+class AdaptivePoll;
 class TlsStream;
 
 // One reading thread and one writing thread may use a connection at the same time; shutdown()
@@ -37,7 +38,8 @@ class Connection {
   // Reads exactly `size` bytes. False at the end of the stream, on failure or past the deadline.
   bool read_exact(void* into, size_t size);
   // Reads what is there, at least one byte, at most `size`. 0 at the end of the stream, -1 on failure.
-  ssize_t read_some(void* into, size_t size);
+  // With `poll` it looks for a while before it sleeps.
+  ssize_t read_some(void* into, size_t size, AdaptivePoll* poll = nullptr);
   // Writes all parts in order. False on failure.
   bool write_all(std::span<const iovec> parts);
   bool write_all(const void* data, size_t size);
@@ -66,8 +68,8 @@ class Connection {
   std::string peer() const;
 
  private:
-  ssize_t read_plain(void* into, size_t size, int flags);
-  ssize_t read_tls(void* into, size_t size);
+  ssize_t read_plain(void* into, size_t size, int flags, AdaptivePoll* poll);
+  ssize_t read_tls(void* into, size_t size, AdaptivePoll* poll);
   bool write_plain(std::span<const iovec> parts);
   bool write_tls(std::span<const iovec> parts);
   bool encrypt(const unsigned char* data, size_t size);

@@ -25,6 +25,8 @@ constexpr uint16_t kSync = 1;
 constexpr uint16_t kBulk = 2;
 // The arguments are in their long form (launches: all dimensions as 32-bit numbers).
 constexpr uint16_t kWide = 4;
+// The arguments are in their short form (launches: a stream's index in 16 bits, the block's z in 8).
+constexpr uint16_t kShort = 8;
 
 // Frames of the runtime itself, beside those of driver functions.
 enum class ControlCall : uint16_t {

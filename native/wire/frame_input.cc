@@ -14,7 +14,7 @@ constexpr size_t kReadAhead = 32u << 10;
 
 FrameInput::FrameInput(Connection& connection) : connection_(connection), buffer_(new uint8_t[kCapacity]) {}
 
-const uint8_t* FrameInput::take(size_t size) {
+const uint8_t* FrameInput::take(size_t size, bool poll) {
   if (size > kCapacity) return nullptr;
   if (begin_ == end_) begin_ = end_ = 0;
   if (begin_ + size > kCapacity) {
@@ -24,7 +24,8 @@ const uint8_t* FrameInput::take(size_t size) {
   }
   while (end_ - begin_ < size) {
     const size_t wanted = std::max(kReadAhead, size - (end_ - begin_));
-    const ssize_t got = connection_.read_some(buffer_.get() + end_, std::min(wanted, kCapacity - end_));
+    const ssize_t got = connection_.read_some(buffer_.get() + end_, std::min(wanted, kCapacity - end_),
+                                              poll ? &poll_ : nullptr);
     if (got <= 0) return nullptr;
     end_ += static_cast<size_t>(got);
   }

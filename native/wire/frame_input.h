@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "wire/adaptive_poll.h"
 #include "wire/connection.h"
 
 namespace sluice::wire {
@@ -15,8 +16,9 @@ class FrameInput {
  public:
   explicit FrameInput(Connection& connection);
 
-  // The next `size` bytes, which stay valid until the next call; at most kCapacity. Null at the end.
-  const uint8_t* take(size_t size);
+  // The next `size` bytes, which stay valid until the next call; at most kCapacity. Null at the end. With
+  // `poll` they are expected soon: it polls for a while before it sleeps, as far as that pays.
+  const uint8_t* take(size_t size, bool poll = false);
   // Reads exactly `size` bytes into memory of the caller.
   bool read(void* into, size_t size);
   // Whether bytes lie in the buffer already.
@@ -26,6 +28,7 @@ class FrameInput {
 
  private:
   Connection& connection_;
+  AdaptivePoll poll_;
   std::unique_ptr<uint8_t[]> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

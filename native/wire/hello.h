@@ -17,7 +17,9 @@ namespace sluice::wire {
 
 // Versions of the whole protocol (hello, frames, calls) that this build speaks.
 inline constexpr unsigned kProtocolMin = 1;
-inline constexpr unsigned kProtocolMax = 1;
+inline constexpr unsigned kProtocolMax = 2;
+// The first one with launches in their short form (kShort in wire/frame.h).
+inline constexpr unsigned kProtocolShortLaunch = 2;
 
 // The program on whose behalf a client connects; shown to people beside the GPU it uses.
 struct ProgramInfo {

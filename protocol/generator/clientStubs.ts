@@ -29,6 +29,16 @@ function putLine(p: Parameter): string {
   return `  frame.put<${wireType(p.type)}>(${value});`;
 }
 
+/** A call about memory of another server than the current context's is made there. */
+function reachLines(row: Row): string[] {
+  const stream = row.parameters.find((p) => p.type === 'stream' && p.direction === 'value');
+  const order = stream ? `${stream.name}, &${stream.name}_index` : 'nullptr, nullptr';
+  return row.parameters
+    .filter((p) => p.type === 'deviceptr' && p.direction === 'value')
+    .slice(0, 1)
+    .map((p) => `  if (CUresult error = scope.reach(${p.name}, ${order})) return error;`);
+}
+
 function mintLines(row: Row): string[] {
   return row.parameters
     .filter((p) => p.direction === 'new')
@@ -68,6 +78,7 @@ function stub(row: Row): string {
     '  Scope scope;',
     '  if (CUresult error = scope.enter()) return error;',
     ...resolveLines(row),
+    ...reachLines(row),
     '  if (CUresult error = scope.need_context()) return error;',
     ...mintLines(row),
     `  wire::${frame}<${requestSize(row)}> frame(CallId::${row.symbol});`,

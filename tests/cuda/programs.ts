@@ -107,8 +107,11 @@ export async function runWithStats(
   const statsFile = join(folder, 'stats.json');
   try {
     const outcome = await start(file, parameters, { ...environment, SLUICE_STATS: statsFile }).done;
-    const stats = existsSync(statsFile) ? (JSON.parse(readFileSync(statsFile, 'utf8')) as ClientStats) : null;
-    return { outcome, stats };
+    // Each process of the program adds a line when it ends; the program itself ends last.
+    const last = existsSync(statsFile)
+      ? readFileSync(statsFile, 'utf8').trim().split('\n').at(-1)
+      : undefined;
+    return { outcome, stats: last === undefined ? null : (JSON.parse(last) as ClientStats) };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -74,6 +74,11 @@ export class WorkerEvents {
     );
   }
 
+  /** Whether program `pid` has opened one so far. */
+  hasSessionOf(pid: number): boolean {
+    return this.started.some(({ client }) => client.pid === pid);
+  }
+
   /** How the session ended. */
   endOf(id: string): Promise<WorkerSessionEnded> {
     return this.until(`the end of session ${id}`, () => this.ended.find((session) => session.id === id));

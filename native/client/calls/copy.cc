@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "client/between_servers.h"
 #include "client/scope.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
@@ -19,6 +20,15 @@ struct CopyScope : Scope {
   CUresult begin(CUstream handle) {
     if (CUresult error = enter()) return error;
     if (CUresult error = find(handle, &stream)) return error;
+    return need_context();
+  }
+  // For a copy between host memory and memory of the device.
+  CUresult begin(CUstream handle, CUdeviceptr device_memory) {
+    if (CUresult error = enter()) return error;
+    if (CUresult error = find(handle, &stream)) return error;
+    uint32_t index = stream_index();
+    if (CUresult error = reach(device_memory, handle, &index)) return error;
+    if (index == 0) stream = nullptr;
     return need_context();
   }
   // Whether the range is device memory from its first to its last byte.
@@ -51,8 +61,11 @@ CUresult upload_when_reached(CopyScope& scope, CUdeviceptr dst, const void* src,
   const auto* from = static_cast<const uint8_t*>(src);
   while (bytes > 0) {
     const size_t part = std::min<size_t>(bytes, wire::kMaxBulk);
-    const uint32_t task =
-        scope.session->tasks.add({scope.channel, nullptr, nullptr, nullptr, nullptr, from, part});
+    HostTask sends;
+    sends.channel = scope.channel;
+    sends.source = from;
+    sends.bytes = part;
+    const uint32_t task = scope.session->tasks.add(sends);
     wire::AsyncFrame<24> frame(wire::ControlCall::host_copy);
     frame.put(task);
     frame.put(uint64_t{dst});
@@ -91,7 +104,7 @@ CUresult download(CopyScope& scope, void* dst, CUdeviceptr src, size_t bytes) {
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstream stream) {
   CopyScope scope;
-  if (CUresult error = scope.begin(stream)) return error;
+  if (CUresult error = scope.begin(stream, dst)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (src == nullptr || !scope.on_device(dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
   // Page-locked memory is read when the stream comes to the copy. It may be read now unless work before
@@ -105,7 +118,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CU
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstream stream) {
   CopyScope scope;
-  if (CUresult error = scope.begin(stream)) return error;
+  if (CUresult error = scope.begin(stream, dst)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (src == nullptr || !scope.on_device(dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
   // The program may change the source when this returns, and everything before the copy has to be done
@@ -119,15 +132,17 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstrea
 
 CUresult cuMemcpyDtoH_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stream) {
   CopyScope scope;
-  if (CUresult error = scope.begin(stream)) return error;
+  if (CUresult error = scope.begin(stream, src)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (dst == nullptr || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  return download(scope, dst, src, bytes);
+  const CUresult result = download(scope, dst, src, bytes);
+  if (result == CUDA_SUCCESS && scope.stream == nullptr) scope.settle_blocking();
+  return result;
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stream) {
   CopyScope scope;
-  if (CUresult error = scope.begin(stream)) return error;
+  if (CUresult error = scope.begin(stream, src)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (dst == nullptr || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const auto pinned = scope.session->memory.host_range(dst);
@@ -143,6 +158,27 @@ CUresult cuMemcpyDtoHAsync_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream
   const CUresult error = scope.post(frame);
   if (error != CUDA_SUCCESS) scope.session->tasks.forget_download(number);
   return error;
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  CopyScope scope;
+  if (CUresult error = scope.begin(stream)) return error;
+  if (bytes == 0) return CUDA_SUCCESS;
+  if (!scope.on_device(dst, bytes) || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (scope.session->channels.size() > 1) [[unlikely]] {
+    Context* const to = scope.session->memory.device_range(dst)->context;
+    Context* const from = scope.session->memory.device_range(src)->context;
+    if (to->channel != from->channel) {
+      return copy_between_servers(*scope.session, dst, to, src, from, bytes, {scope.context, scope.stream});
+    }
+    if (CUresult error = scope.begin(stream, dst)) return error;
+  }
+  wire::AsyncFrame<28> frame(CallId::cuMemcpyDtoDAsync_v2);
+  frame.put(uint64_t{dst});
+  frame.put(uint64_t{src});
+  frame.put(uint64_t{bytes});
+  frame.put(scope.stream_index());
+  return scope.post(frame);
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {

@@ -16,6 +16,8 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
   if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = scope.find(hEvent, &event)) return error;
   if (CUresult error = scope.find(hStream, &stream)) return error;
+  if (stream != nullptr && stream->context->channel != event->context->channel)
+    return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult error = scope.need_context()) return error;
   event->after_task.store(last_task(*scope.context, stream), std::memory_order_relaxed);
   wire::AsyncFrame<12> frame(CallId::cuEventRecordWithFlags);
@@ -27,6 +29,25 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
 
 CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
   return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Scope scope;
+  Event* first = nullptr;
+  Event* second = nullptr;
+  if (CUresult error = scope.enter()) return error;
+  if (CUresult error = scope.find(begin, &first)) return error;
+  if (CUresult error = scope.find(end, &second)) return error;
+  if (first->context->channel != second->context->channel) return CUDA_ERROR_INVALID_HANDLE;
+  if (CUresult error = scope.need_context()) return error;
+  wire::SyncFrame<8> frame(CallId::cuEventElapsedTime);
+  frame.put(first->index);
+  frame.put(second->index);
+  wire::FixedReply<4> reply;
+  if (CUresult error = scope.call(frame, reply)) return error;
+  *milliseconds = reply.get<float>();
+  return reply.complete() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
 }  // namespace sluice::client::calls

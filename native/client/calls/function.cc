@@ -1,6 +1,7 @@
 // Functions and kernels: names, layouts, attributes and occupancy.
 #include <algorithm>
 
+#include "client/library_places.h"
 #include "client/scope.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
@@ -150,6 +151,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (CUresult error = check_shared_size(scope, *function, attrib, val)) return error;
   if (CUresult error = remember_attribute(*function, attrib, val)) return error;
+  if (CUresult error = ensure_library(*scope.session, *function->library, device->channel)) return error;
   wire::AsyncFrame<16> frame(CallId::cuKernelSetAttribute);
   frame.put(static_cast<int32_t>(attrib));
   frame.put(int32_t{val});

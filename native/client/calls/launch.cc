@@ -6,6 +6,7 @@
 #include "client/task_order.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
+#include "wire/hello.h"
 
 namespace sluice::client::calls {
 
@@ -88,28 +89,45 @@ void pack(const KernelInfo& info, const Parameters& parameters, uint8_t* into) {
   }
 }
 
-// Function, stream, shape; dimensions in 16 bits where they fit.
-size_t put_head(uint8_t* at, uint32_t function, uint32_t stream, const Shape& s, bool wide) {
+// The form that holds the launch: kShort for nearly all, then that without flags, then kWide.
+uint16_t form_of(const Channel& channel, uint32_t stream, const Shape& s) {
+  if (s.grid[1] > 0xffff || s.grid[2] > 0xffff) return wire::kWide;
+  const bool short_one =
+      stream <= 0xffff && s.block[2] <= 0xff && channel.protocol() >= wire::kProtocolShortLaunch;
+  return short_one ? wire::kShort : uint16_t{0};
+}
+
+// Function, stream, shape; the worker reads them in calls/launch.cc.
+size_t put_head(uint8_t* at, uint32_t function, uint32_t stream, const Shape& s, uint16_t form) {
   uint8_t* const start = at;
   const auto put = [&at](auto value) {
     std::memcpy(at, &value, sizeof value);
     at += sizeof value;
   };
   put(function);
-  put(stream);
+  if (form == wire::kShort) {
+    put(static_cast<uint16_t>(stream));
+  } else {
+    put(stream);
+  }
   put(s.shared_bytes);
   put(s.grid[0]);
-  for (const unsigned dimension : {s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2]}) {
-    if (wide) {
+  for (const unsigned dimension : {s.grid[1], s.grid[2], s.block[0], s.block[1]}) {
+    if (form == wire::kWide) {
       put(dimension);
     } else {
       put(static_cast<uint16_t>(dimension));
     }
   }
+  if (form == wire::kShort) {
+    put(static_cast<uint8_t>(s.block[2]));
+  } else if (form == wire::kWide) {
+    put(s.block[2]);
+  } else {
+    put(static_cast<uint16_t>(s.block[2]));
+  }
   return static_cast<size_t>(at - start);
 }
-
-bool is_wide(const Shape& s) { return s.grid[1] > 0xffff || s.grid[2] > 0xffff; }
 
 CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel_params, void** extra,
                 const CUlaunchAttribute* attributes, uint32_t attribute_count) {
@@ -120,6 +138,7 @@ CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel
   if (CUresult error = scope.find(handle, &stream)) return error;
   if (CUresult error = scope.find(f, &function)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (stream != nullptr && stream->context->channel != scope.channel) return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult error = check_shape(scope, *function, shape)) return error;
   Parameters parameters;
   if (CUresult error = find_parameters(*function, kernel_params, extra, &parameters)) return error;
@@ -131,9 +150,10 @@ CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel
   uint8_t on_stack[kOnStack];
   std::unique_ptr<uint8_t[]> on_heap(size > kOnStack ? new uint8_t[size] : nullptr);
   uint8_t* const frame = on_heap ? on_heap.get() : on_stack;
-  const bool wide = is_wide(shape);
+  const uint32_t stream_index = stream ? stream->index : 0;
+  const uint16_t form = form_of(*scope.channel, stream_index, shape);
   uint8_t* at = frame + sizeof(wire::RequestHeader);
-  at += put_head(at, function->index, stream ? stream->index : 0, shape, wide);
+  at += put_head(at, function->index, stream_index, shape, form);
   if (attributes != nullptr) {
     std::memcpy(at, &attribute_count, sizeof attribute_count);
     at += sizeof attribute_count;
@@ -150,7 +170,7 @@ CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel
   const auto call = attributes ? CallId::cuLaunchKernelEx : CallId::cuLaunchKernel;
   const wire::RequestHeader header{
       static_cast<uint32_t>(at - frame - static_cast<ptrdiff_t>(sizeof(wire::RequestHeader))),
-      static_cast<uint16_t>(call), wide ? wire::kWide : uint16_t{0}};
+      static_cast<uint16_t>(call), form};
   std::memcpy(frame, &header, sizeof header);
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   return scope.channel->post(scope.context->index, frame, static_cast<size_t>(at - frame));

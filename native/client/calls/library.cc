@@ -1,5 +1,6 @@
 // Libraries: images that belong to no context, and their kernels.
 #include "client/image_load.h"
+#include "client/library_places.h"
 #include "generated/client_calls.h"
 
 namespace sluice::client::calls {
@@ -33,8 +34,11 @@ CUresult bind_kernel(Scope& scope, Library& library, const char* name, CUkernel*
   frame.arguments().put(kernel->index);
   frame.arguments().text(name);
   frame.complete();
-  const CUresult error =
-      image.listed ? scope.post(frame) : scope.call_raw(frame.data(), frame.size(), nullptr);
+  CUresult error = image.listed ? scope.post(frame) : scope.call_raw(frame.data(), frame.size(), nullptr);
+  for (Channel* channel : library.elsewhere) {
+    if (error != CUDA_SUCCESS || !image.listed) break;
+    error = channel->post(0, frame.data(), frame.size());
+  }
   if (error != CUDA_SUCCESS) {
     scope.session->functions.release(kernel);
     return error;
@@ -61,6 +65,9 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
     scope.session->libraries.release(object);
     return error;
   }
+  if (scope.session->channels.size() > 1) {
+    keep_source(*object, code, numJitOptions, jitOptions, jitOptionsValues);
+  }
   *library = static_cast<CUlibrary>(object->handle);
   return CUDA_SUCCESS;
 }
@@ -86,6 +93,9 @@ CUresult cuLibraryUnload(CUlibrary library) {
   frame.put(object->index);
   if (CUresult error = scope.post(frame)) return error;
   const std::lock_guard lock(object->mutex);
+  for (Channel* channel : object->elsewhere) channel->post(0, frame.data(), frame.size());
+  object->elsewhere.clear();
+  object->source = {};
   for (const auto& [name, handle] : object->kernels) {
     if (Function* kernel = scope.session->functions.find(handle)) scope.session->functions.release(kernel);
   }
@@ -123,6 +133,7 @@ CUresult cuLibraryGetModule(CUmodule* pMod, CUlibrary library) {
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.find(library, &object)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (CUresult error = ensure_library(*scope.session, *object, scope.channel)) return error;
   const std::lock_guard lock(object->mutex);
   CUmodule& known = object->modules[{scope.context, scope.context->epoch.load()}];
   if (known == nullptr) {
@@ -148,6 +159,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library,
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.find(library, &object)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (CUresult error = ensure_library(*scope.session, *object, scope.channel)) return error;
   const std::lock_guard lock(object->mutex);
   const auto key = std::make_tuple(scope.context, scope.context->epoch.load(), std::string(name));
   auto known = object->globals.find(key);

@@ -1,6 +1,7 @@
 // Streams.
 #include <algorithm>
 
+#include "client/between_servers.h"
 #include "client/scope.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
@@ -99,8 +100,14 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int flags)
   if (CUresult error = scope.enter()) return error;
   if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = scope.find(hStream, &stream)) return error;
+  Context* const waiting = scope.context;
   if (CUresult error = scope.find(hEvent, &event)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (stream != nullptr || waiting != nullptr) {
+    Context* const place = stream ? stream->context : waiting;
+    if (place->channel != event->context->channel) [[unlikely]]
+      return wait_for_event_elsewhere(*scope.session, *event, {place, stream}, flags);
+  }
   order_after(*scope.context, stream, event->after_task.load(std::memory_order_relaxed));
   wire::AsyncFrame<12> frame(CallId::cuStreamWaitEvent);
   frame.put(stream ? stream->index : 0);

@@ -75,10 +75,9 @@ void cuMemcpyDtoH_v2(Session& session, Request& request) {
     session.finish(request, result);
   } else {
     const std::lock_guard lock(session.write_mutex());
-    session.send_head(request, CUDA_SUCCESS, bytes);
+    bool sent = session.send_head(request, CUDA_SUCCESS, bytes, buffer->memory, part);
     uint64_t done = 0;
-    for (;;) {
-      if (!session.send_raw(buffer->memory, part)) break;
+    while (sent) {
       done += part;
       if (done == bytes) break;
       part = std::min<uint64_t>(bytes - done, Staging::kChunk);
@@ -87,6 +86,7 @@ void cuMemcpyDtoH_v2(Session& session, Request& request) {
         session.context.connection.shutdown();  // half an answer cannot be taken back
         break;
       }
+      sent = session.send_raw(buffer->memory, part);
     }
   }
   session.downloads.give_back(buffer);

@@ -18,16 +18,17 @@ struct Launch {
 Launch read_head(Request& request) {
   wire::Reader& args = request.args;
   const bool wide = (request.flags & wire::kWide) != 0;
+  const bool short_one = (request.flags & wire::kShort) != 0;
   Launch launch;
   launch.function_index = args.get<uint32_t>();
-  launch.stream_index = args.get<uint32_t>();
+  launch.stream_index = short_one ? args.get<uint16_t>() : args.get<uint32_t>();
   CUlaunchConfig& config = launch.config;
   config.sharedMemBytes = args.get<uint32_t>();
   config.gridDimX = args.get<uint32_t>();
-  for (unsigned* dimension :
-       {&config.gridDimY, &config.gridDimZ, &config.blockDimX, &config.blockDimY, &config.blockDimZ}) {
+  for (unsigned* dimension : {&config.gridDimY, &config.gridDimZ, &config.blockDimX, &config.blockDimY}) {
     *dimension = wide ? args.get<uint32_t>() : args.get<uint16_t>();
   }
+  config.blockDimZ = wide ? args.get<uint32_t>() : short_one ? args.get<uint8_t>() : args.get<uint16_t>();
   return launch;
 }
 

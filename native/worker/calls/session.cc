@@ -191,10 +191,11 @@ void Session::finish(const Request& request, CUresult result, const wire::Writer
     return;
   }
   const std::lock_guard lock(write_mutex_);
-  if (send_head(request, result, answer.size()) && answer.size() > 0) send_raw(answer.data(), answer.size());
+  send_head(request, result, answer.size(), answer.data(), answer.size());
 }
 
-bool Session::send_head(const Request& request, CUresult result, uint64_t bytes) {
+bool Session::send_head(const Request& request, CUresult result, uint64_t bytes, const void* part,
+                        size_t part_bytes) {
   if (result == CUDA_SUCCESS && bytes == 0 && generated::may_report_earlier_error(request.call)) {
     result = take_error();
   }
@@ -206,7 +207,8 @@ bool Session::send_head(const Request& request, CUresult result, uint64_t bytes)
           static_cast<uint16_t>(wire::ResponseKind::reply), 0},
          request.sequence,
          result};
-  return send_raw(&head, sizeof head);
+  const iovec parts[] = {{&head, sizeof head}, {const_cast<void*>(part), part_bytes}};
+  return context.connection.write_all(std::span(parts, part_bytes > 0 ? 2u : 1u));
 }
 
 bool Session::send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data,

@@ -91,9 +91,10 @@ class Session {
   bool read_bulk(Request& request, void* into, size_t size);
   bool skip_bulk(Request& request);
 
-  // Sends the head of an answer whose `bytes` follow with send_part. The caller keeps the lock in
-  // between. False when the connection has ended.
-  bool send_head(const Request& request, CUresult result, uint64_t bytes);
+  // Sends the head of an answer of `bytes`, and its first `part_bytes` with it; the others follow with
+  // send_raw. The caller keeps the lock in between. False when the connection has ended.
+  bool send_head(const Request& request, CUresult result, uint64_t bytes, const void* part = nullptr,
+                 size_t part_bytes = 0);
   bool send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data,
             size_t data_bytes);
   std::mutex& write_mutex() { return write_mutex_; }

@@ -13,7 +13,8 @@ constexpr size_t kMostKept = size_t{2} << 30;
 }  // namespace
 
 bool Session::read_header(wire::RequestHeader* header) {
-  const uint8_t* bytes = read_bytes(sizeof *header);
+  const uint8_t* bytes =
+      kept_.empty() ? input_.take(sizeof *header, /*poll=*/true) : read_bytes(sizeof *header);
   if (bytes != nullptr) std::memcpy(header, bytes, sizeof *header);
   return bytes != nullptr;
 }

@@ -56,6 +56,7 @@ export const context = rows('context', [
   local('cuCtxGetApiVersion', 3020, 'ctx: context, version: out uint'),
   local('cuCtxGetStreamPriorityRange', 5050, 'leastPriority: out int, greatestPriority: out int'),
   sync('cuCtxSynchronize', 2000, '', {
+    client: 'asks nothing when an answer has said that all is done and nothing was sent since',
     worker: 'waits, so that it must not hold up the calls of other threads',
     reports: true,
   }),

@@ -39,7 +39,7 @@ export const copy = rows('copy', [
     'cuMemcpyDtoDAsync_v2',
     3020,
     'dstDevice: deviceptr, srcDevice: deviceptr, ByteCount: size, hStream: stream',
-    { perThread: 'ptsz' },
+    { perThread: 'ptsz', client: 'the two may be on different servers' },
   ),
   local('cuMemcpyDtoD_v2', 3020, 'dstDevice: deviceptr, srcDevice: deviceptr, ByteCount: size', {
     perThread: 'ptds',

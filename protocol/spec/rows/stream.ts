@@ -22,6 +22,7 @@ export const stream = rows('stream', [
   sync('cuStreamQuery', 2000, 'hStream: stream', { perThread: 'ptsz', reports: true }),
   sync('cuStreamSynchronize', 2000, 'hStream: stream', {
     perThread: 'ptsz',
+    client: 'asks nothing when an answer has said that all is done and nothing was sent since',
     worker: 'waits, so that it must not hold up the calls of other threads',
     reports: true,
   }),

@@ -101,12 +101,16 @@ export class LocalWorker {
     return this.errors.join('');
   }
 
-  /** Makes an allocation. Resolves with its id and the variables for programs that use it. */
+  /**
+   * Makes an allocation, or this worker's part of the one that `others` is. Resolves with the grant of all
+   * parts and the variables for programs that use it.
+   */
   async grant(
     gpus: readonly GrantedGpu[],
+    others?: Grant,
   ): Promise<{ grant: Grant; environment: Record<string, string | null> }> {
-    const secret = randomBytes(32);
-    const allocation = randomUUID();
+    const secret = others ? Buffer.from(others.secret, 'hex') : randomBytes(32);
+    const allocation = others?.allocation ?? randomUUID();
     await this.control.grant({
       allocation,
       storedKey: createHash('sha256').update(secret).digest('hex'),
@@ -120,7 +124,10 @@ export class LocalWorker {
       allocation,
       secret: secret.toString('hex'),
       tls: this.options.tls,
-      servers: [{ address: this.address, fingerprint: this.fingerprint, gpus: [...gpus] }],
+      servers: [
+        ...(others?.servers ?? []),
+        { address: this.address, fingerprint: this.fingerprint, gpus: [...gpus] },
+      ],
     };
     return { grant, environment: grantEnvironment(grant, this.options.native.clientLibraries, undefined) };
   }

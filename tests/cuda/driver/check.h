@@ -3,11 +3,14 @@
 // with 0 when everything it checks holds, and prints only what must be the same on all of them.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "generated/cuda_functions.h"
 #include "generated/driver_table.h"
 
 namespace sluice::programs {
@@ -55,6 +58,16 @@ inline std::string error_name(CUresult error) {
   do {                                                                                            \
     if (!(condition)) ::sluice::programs::fail(__FILE__, __LINE__, "does not hold: " #condition); \
   } while (false)
+
+// A function of the driver under test by its symbol, for those that no worker calls and that are therefore
+// not in the table: CU(cuMemcpyPeer)(…).
+template <typename Function>
+Function symbol(const char* name) {
+  void* found = dlsym(cu.library, name);
+  if (found == nullptr) fail(__FILE__, __LINE__, std::string("the driver does not export ") + name);
+  return reinterpret_cast<Function>(found);
+}
+#define CU(name) (::sluice::programs::symbol<decltype(&::name)>(#name))
 
 // Loads libcuda.so.1 and initializes it.
 inline void open_driver() {

@@ -1,5 +1,6 @@
 // Threads that share a context, and threads that use the per-thread default stream, at the same time.
-// Round trips: 26.
+//
+// Round trips: 25.
 #include <atomic>
 #include <thread>
 #include <vector>
