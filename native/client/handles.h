@@ -20,7 +20,11 @@ enum class Kind : uint64_t {
   module = 4,
   library = 5,
   function = 6,
-  pool = 7
+  pool = 7,
+  array = 11,
+  mipmapped_array = 12,
+  texture_reference = 18,
+  surface_reference = 20,
 };
 
 template <typename Object>

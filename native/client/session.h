@@ -13,6 +13,7 @@
 #include "client/helper_streams.h"
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
+#include "client/array_objects.h"
 #include "client/objects.h"
 
 namespace sluice::client {
@@ -51,6 +52,10 @@ struct Session {
   HandleTable<Library> libraries{Kind::library};
   HandleTable<Function> functions{Kind::function};
   HandleTable<Pool> pools{Kind::pool};
+  HandleTable<Array> arrays{Kind::array};
+  HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
+  TextureObjects textures;
+  TextureObjects surfaces;
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {
