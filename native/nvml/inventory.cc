@@ -20,6 +20,8 @@ constexpr const char* kCcMajor = "75";
 constexpr const char* kCcMinor = "76";
 
 constexpr std::chrono::milliseconds kAnswerTime{5'000};
+// A monitor asks for one figure after the other; the library that measures has new ones less often.
+constexpr std::chrono::milliseconds kFigureAge{100};
 
 std::optional<unsigned> number(const json::Value& value) {
   const auto integer = value.as_uint();
@@ -106,11 +108,10 @@ std::string Inventory::connect(size_t server, json::Value* devices) {
   return "";
 }
 
-std::optional<json::Value> Inventory::ask(size_t server) {
+std::optional<json::Value> Inventory::ask(size_t server, std::string_view query) {
   wire::Connection& connection = *connections_[server];
   connection.set_deadline(deadline_in(kAnswerTime));
-  if (!wire::send_message(connection, wire::HelloMessage::query,
-                          json::Value::object({{"query", "memory"}}))) {
+  if (!wire::send_message(connection, wire::HelloMessage::query, json::Value::object({{"query", query}}))) {
     return std::nullopt;
   }
   auto answer = wire::read_message(connection, wire::kMaxWelcomeBytes);
@@ -119,14 +120,13 @@ std::optional<json::Value> Inventory::ask(size_t server) {
   return std::move(answer.body);
 }
 
-std::optional<GpuMemory> Inventory::memory(const Gpu& gpu) {
-  const std::lock_guard lock(mutex_);
+std::optional<json::Value> Inventory::ask_about(const Gpu& gpu, std::string_view query) {
   if (pid_ != ::getpid()) {
     for (auto& connection : connections_) connection.reset();
     pid_ = ::getpid();
   }
   auto& connection = connections_[gpu.server];
-  auto answer = connection ? ask(gpu.server) : std::nullopt;
+  auto answer = connection ? ask(gpu.server, query) : std::nullopt;
   if (!answer) {
     // A worker that was started anew serves the same allocation.
     connection.reset();
@@ -135,18 +135,34 @@ std::optional<GpuMemory> Inventory::memory(const Gpu& gpu) {
       SLUICE_INFO("%s", error.c_str());
       return std::nullopt;
     }
-    answer = ask(gpu.server);
+    answer = ask(gpu.server, query);
     if (!answer) return std::nullopt;
   }
   const auto& gpus = (*answer)["gpus"].items();
-  if (gpu.place >= gpus.size()) return std::nullopt;
+  return gpu.place < gpus.size() ? std::optional(gpus[gpu.place]) : std::nullopt;
+}
+
+std::optional<GpuMemory> Inventory::memory(const Gpu& gpu) {
+  const std::lock_guard lock(mutex_);
+  const auto answer = ask_about(gpu, "memory");
+  if (!answer) return std::nullopt;
   GpuMemory memory;
-  memory.total_bytes = gpus[gpu.place]["totalBytes"].uint_or(0);
-  memory.used_bytes = std::min(gpus[gpu.place]["usedBytes"].uint_or(0), memory.total_bytes);
-  for (const json::Value& process : gpus[gpu.place]["processes"].items()) {
+  memory.total_bytes = (*answer)["totalBytes"].uint_or(0);
+  memory.used_bytes = std::min((*answer)["usedBytes"].uint_or(0), memory.total_bytes);
+  for (const json::Value& process : (*answer)["processes"].items()) {
     memory.processes.push_back({static_cast<int>(process["pid"].int_or(0)), process["usedBytes"].uint_or(0)});
   }
   return memory;
+}
+
+std::optional<json::Value> Inventory::figures(const Gpu& gpu) {
+  const std::lock_guard lock(mutex_);
+  const auto now = SteadyClock::now();
+  const auto known = figures_.find(gpu.uuid);
+  if (known != figures_.end() && now - known->second.asked < kFigureAge) return known->second.answer;
+  auto answer = ask_about(gpu, "figures");
+  if (answer) figures_[gpu.uuid] = {now, *answer};
+  return answer;
 }
 
 Inventory& inventory() {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "wire/connection.h"
 #include "wire/hello_grant.h"
@@ -53,10 +56,14 @@ class Inventory {
 
   // Asks the server. Nothing when the connection is lost or the allocation has ended.
   std::optional<GpuMemory> memory(const Gpu& gpu);
+  // What the server's own library says of the GPU, keyed as in worker/server_nvml.h; at most 100 ms old.
+  std::optional<json::Value> figures(const Gpu& gpu);
 
  private:
   std::string connect(size_t server, json::Value* devices);
-  std::optional<json::Value> ask(size_t server);
+  std::optional<json::Value> ask(size_t server, std::string_view query);
+  // Under the mutex: asks, once more over a new connection when the old one is gone. The answer for the GPU.
+  std::optional<json::Value> ask_about(const Gpu& gpu, std::string_view query);
 
   mutable std::mutex mutex_;
   int users_ = 0;
@@ -66,6 +73,11 @@ class Inventory {
   std::vector<Gpu> gpus_;
   std::optional<int64_t> driver_version_;
   std::string driver_release_;
+  struct Figures {
+    SteadyClock::time_point asked;
+    json::Value answer;
+  };
+  std::map<std::string, Figures> figures_;  // by UUID
 };
 
 // The one of this process.

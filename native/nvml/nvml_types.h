@@ -65,4 +65,15 @@ struct nvmlProcessInfo_v2_t {
   unsigned computeInstanceId;
 };
 
+struct nvmlUtilization_t {
+  unsigned gpu;     // percent of the last sampling time in which a kernel ran
+  unsigned memory;  // percent in which memory was read or written
+};
+
+struct nvmlTemperature_v1_t {
+  unsigned version;  // size of the structure, and 1 in the highest byte
+  int sensorType;
+  int temperature;  // °C
+};
+
 }  // extern "C"

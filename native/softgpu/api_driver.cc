@@ -127,6 +127,9 @@ SLUICE_API cuInit(unsigned flags) {
   }
 }
 
+// For a worker that has loaded this driver: bytes from its client may go straight into device memory.
+extern "C" __attribute__((visibility("default"))) int sluice_device_memory_is_host_memory() { return 1; }
+
 SLUICE_API cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = kDriverVersion;

@@ -17,6 +17,7 @@ Session::Session(SessionContext& session_context)
       staging(session_context.driver),
       downloads(session_context.driver),
       late_copies(session_context.driver),
+      host_visible(session_context.driver),
       input_(session_context.connection) {}
 
 bool Session::run() {

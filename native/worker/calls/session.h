@@ -19,6 +19,7 @@
 #include "wire/frame_input.h"
 #include "worker/calls/handle_table.h"
 #include "worker/calls/host_task.h"
+#include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
 #include "worker/session.h"
 
@@ -112,6 +113,7 @@ class Session {
   Staging staging;
   DownloadBuffers downloads;
   LateCopies late_copies;
+  const HostVisible host_visible;
   HostTaskTable host_tasks;
   // Device memory by address: which device it was counted for, and how much.
   struct Allocation {

@@ -4,8 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "nvml/nvml_types.h"
 #include "worker/testing_worker.h"
@@ -164,6 +169,42 @@ TEST_F(NvmlTest, EveryOtherFunctionIsThereAndNotSupported) {
     seen++;
   }
   EXPECT_GT(seen, 300);
+}
+
+TEST_F(NvmlTest, FiguresThatNobodyMeasuresAreNotSupported) {
+  ASSERT_EQ(call("nvmlInit_v2"), NVML_SUCCESS);
+  nvmlUtilization_t utilization{};
+  unsigned value = 0;
+  EXPECT_EQ(call("nvmlDeviceGetUtilizationRates", device(), &utilization), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(call("nvmlDeviceGetTemperature", device(), 0u, &value), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(call("nvmlDeviceGetTemperature", device(), 7u, &value), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(call("nvmlDeviceGetClockInfo", device(), 1u, &value), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(call("nvmlDeviceGetClockInfo", device(), 9u, &value), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(call("nvmlDeviceGetPowerUsage", device(), static_cast<unsigned*>(nullptr)),
+            NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(call("nvmlDeviceGetComputeMode", device(), &value), NVML_SUCCESS);
+  EXPECT_EQ(value, 0u);
+}
+
+// Every exported function with nothing in its arguments, before and after the start: an error, no crash.
+TEST_F(NvmlTest, NoFunctionFollowsNothing) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> names(
+      ::popen("nm -D --defined-only " NVML_LIBRARY " | sed -n 's/.* T //p'", "r"), ::pclose);
+  ASSERT_NE(names, nullptr);
+  std::vector<std::string> all;
+  char line[256];
+  while (std::fgets(line, sizeof line, names.get())) all.emplace_back(line, std::strcspn(line, "\n"));
+  EXPECT_GT(all.size(), 400u);
+  for (const bool started : {false, true}) {
+    if (started) {
+      ASSERT_EQ(call("nvmlInit_v2"), NVML_SUCCESS);
+    }
+    for (const std::string& name : all) {
+      if (name.starts_with("nvmlInit") || name == "nvmlShutdown" || name == "nvmlErrorString") continue;
+      void* const nothing = nullptr;
+      EXPECT_NE(call(name.c_str(), nothing, nothing, nothing, nothing, nothing), NVML_SUCCESS) << name;
+    }
+  }
 }
 
 }  // namespace
