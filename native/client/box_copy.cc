@@ -124,9 +124,9 @@ CUresult to_host(Copy& copy) {
     tasks.forget_download(number);
     return error;
   }
-  const bool waits = copy.mode == BoxMode::synchronous ||
-                     (copy.mode == BoxMode::asynchronous &&
-                      !is_pinned(*copy.scope.session, target, shape.span()));
+  const bool waits =
+      copy.mode == BoxMode::synchronous ||
+      (copy.mode == BoxMode::asynchronous && !is_pinned(*copy.scope.session, target, shape.span()));
   if (!waits) return CUDA_SUCCESS;
   // The answer comes after the bytes: one round trip, whatever the number of pieces.
   const CUresult error = copy.synchronize();

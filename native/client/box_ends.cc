@@ -33,8 +33,7 @@ bool count_span(const BoxEnd& end, const BoxExtent& extent, size_t* bytes) {
   return !__builtin_mul_overflow(end.pitch, end.rows, &slice) &&
          !__builtin_mul_overflow(end.pitch, extent.height - 1, &rows) &&
          !__builtin_mul_overflow(slice, extent.depth - 1, &slices) &&
-         !__builtin_add_overflow(rows, slices, bytes) &&
-         !__builtin_add_overflow(*bytes, extent.width, bytes);
+         !__builtin_add_overflow(rows, slices, bytes) && !__builtin_add_overflow(*bytes, extent.width, bytes);
 }
 
 CUresult place_linear(const Scope& scope, const BoxEndGiven& given, const BoxExtent& extent, BoxEnd* out) {

@@ -23,15 +23,13 @@ void for_each_run(const HostShape& shape, size_t offset, size_t bytes, Body&& bo
 }  // namespace
 
 void gather(const HostShape& shape, const uint8_t* base, size_t offset, size_t bytes, uint8_t* packed) {
-  for_each_run(shape, offset, bytes, [&](size_t place, size_t at, size_t run) {
-    std::memcpy(packed + at, base + place, run);
-  });
+  for_each_run(shape, offset, bytes,
+               [&](size_t place, size_t at, size_t run) { std::memcpy(packed + at, base + place, run); });
 }
 
 void scatter(const HostShape& shape, uint8_t* base, size_t offset, size_t bytes, const uint8_t* packed) {
-  for_each_run(shape, offset, bytes, [&](size_t place, size_t at, size_t run) {
-    std::memcpy(base + place, packed + at, run);
-  });
+  for_each_run(shape, offset, bytes,
+               [&](size_t place, size_t at, size_t run) { std::memcpy(base + place, packed + at, run); });
 }
 
 }  // namespace sluice::client

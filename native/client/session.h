@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "client/address_claims.h"
+#include "client/array_objects.h"
 #include "client/channel.h"
 #include "client/helper_streams.h"
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
-#include "client/array_objects.h"
 #include "client/objects.h"
 
 namespace sluice::client {

@@ -14,8 +14,7 @@ namespace {
 
 // The context is that of the object, whichever is current.
 template <typename Object>
-CUresult enter_with(Scope& scope, HandleTable<Object>& (*table)(Session&), const void* handle,
-                    Object** out) {
+CUresult enter_with(Scope& scope, HandleTable<Object>& (*table)(Session&), const void* handle, Object** out) {
   if (CUresult error = scope.enter()) return error;
   *out = table(*scope.session).find(handle);
   if (*out == nullptr || !(*out)->alive()) return CUDA_ERROR_INVALID_HANDLE;

@@ -1,5 +1,6 @@
 // Copies of two and three dimensions: the structures of the API as one form. Those of CUDA before 3.2 have
-// numbers of 32 bits; device memory has not lain below 4 GiB since, host memory and arrays can be given in them.
+// numbers of 32 bits; device memory has not lain below 4 GiB since, host memory and arrays can be given in
+// them.
 #include "client/box_copy.h"
 #include "generated/client_calls.h"
 
@@ -8,8 +9,8 @@ namespace {
 
 template <typename Given>
 BoxEndGiven source_of(const Given& c) {
-  BoxEndGiven end{c.srcMemoryType, c.srcHost,     c.srcDevice, c.srcArray, nullptr, c.srcPitch, 0,
-                  c.srcXInBytes,   c.srcY,        0};
+  BoxEndGiven end{c.srcMemoryType, c.srcHost, c.srcDevice,   c.srcArray, nullptr,
+                  c.srcPitch,      0,         c.srcXInBytes, c.srcY,     0};
   if constexpr (requires { c.srcZ; }) {
     end.height = c.srcHeight;
     end.z = c.srcZ;
@@ -20,8 +21,8 @@ BoxEndGiven source_of(const Given& c) {
 
 template <typename Given>
 BoxEndGiven destination_of(const Given& c) {
-  BoxEndGiven end{c.dstMemoryType, c.dstHost,     c.dstDevice, c.dstArray, nullptr, c.dstPitch, 0,
-                  c.dstXInBytes,   c.dstY,        0};
+  BoxEndGiven end{c.dstMemoryType, c.dstHost, c.dstDevice,   c.dstArray, nullptr,
+                  c.dstPitch,      0,         c.dstXInBytes, c.dstY,     0};
   if constexpr (requires { c.dstZ; }) {
     end.height = c.dstHeight;
     end.z = c.dstZ;

@@ -1,5 +1,5 @@
-// Batches of copies, and single copies with a batch's attributes. Each copy of a batch is sent like any other:
-// none of them waits for an answer.
+// Batches of copies, and single copies with a batch's attributes. Each copy of a batch is sent like any
+// other: none of them waits for an answer.
 #include <cstdint>
 
 #include "client/box_copy.h"

@@ -10,6 +10,33 @@ namespace {
 
 static_assert(wire::kMaxBoxPiece <= Staging::kChunk && wire::kMaxBoxPiece <= DownloadBuffers::kChunk);
 
+// One piece on its way to the client, sent when the stream has come to it.
+struct Piece {
+  Session* session;
+  uint32_t download;
+  uint64_t offset;
+  size_t bytes;
+  DownloadBuffers::Buffer* buffer;
+  bool last;
+};
+
+void send_piece(void* argument) {
+  const std::unique_ptr<Piece> piece(static_cast<Piece*>(argument));
+  struct __attribute__((packed)) {
+    uint32_t download;
+    uint64_t offset;
+  } head{piece->download, piece->offset};
+  piece->session->send(wire::ResponseKind::download, &head, sizeof head, piece->buffer->memory, piece->bytes);
+  if (piece->last) piece->session->downloads.give_back(piece->buffer);
+}
+
+CUresult send_when_reached(CUstream stream, const Piece& piece) {
+  auto argument = std::make_unique<Piece>(piece);
+  const CUresult result = piece.session->driver.cuLaunchHostFunc(stream, send_piece, argument.get());
+  if (result == CUDA_SUCCESS) static_cast<void>(argument.release());
+  return result;
+}
+
 struct End {
   wire::BoxEnd where{};
   uint32_t context = 0;  // of copies between peers
@@ -64,8 +91,7 @@ bool fits(const End& end, const BoxExtent& extent) {
   if (extent.depth > 1 && end.rows < extent.height) return false;
   return !__builtin_mul_overflow(end.pitch, std::max<uint64_t>(end.rows, extent.height), &slice) &&
          !__builtin_mul_overflow(slice, extent.depth, &sum) &&
-         !__builtin_add_overflow(sum, extent.width, &sum) &&
-         !__builtin_add_overflow(sum, end.address, &sum);
+         !__builtin_add_overflow(sum, extent.width, &sum) && !__builtin_add_overflow(sum, end.address, &sum);
 }
 
 CUresult find_handles(Session& session, const End& end, CUarray* array, CUcontext* context) {
@@ -117,13 +143,11 @@ CUresult enqueue(Session& session, const CUDA_MEMCPY3D_PEER& p, CUstream stream)
     return session.driver.cuMemcpy3DPeerAsync(&p, stream);
   }
   if (session.driver.cuMemcpy3DAsync_v2 == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  const CUDA_MEMCPY3D copy{p.srcXInBytes, p.srcY,       p.srcZ,     0,
-                           p.srcMemoryType, p.srcHost,  p.srcDevice, p.srcArray,
-                           nullptr,       p.srcPitch,   p.srcHeight, p.dstXInBytes,
-                           p.dstY,        p.dstZ,       0,           p.dstMemoryType,
-                           p.dstHost,     p.dstDevice,  p.dstArray,  nullptr,
-                           p.dstPitch,    p.dstHeight,  p.WidthInBytes, p.Height,
-                           p.Depth};
+  const CUDA_MEMCPY3D copy{p.srcXInBytes,   p.srcY,        p.srcZ,         0,          p.srcMemoryType,
+                           p.srcHost,       p.srcDevice,   p.srcArray,     nullptr,    p.srcPitch,
+                           p.srcHeight,     p.dstXInBytes, p.dstY,         p.dstZ,     0,
+                           p.dstMemoryType, p.dstHost,     p.dstDevice,    p.dstArray, nullptr,
+                           p.dstPitch,      p.dstHeight,   p.WidthInBytes, p.Height,   p.Depth};
   return session.driver.cuMemcpy3DAsync_v2(&copy, stream);
 }
 
@@ -174,7 +198,7 @@ void to_host(Session& session, Request& request, const Box& box, uint64_t bytes,
     result = enqueue_piece(session, box, piece, buffer->memory);
     if (result == CUDA_SUCCESS) {
       const bool last = piece.offset + part == bytes;
-      result = send_when_reached(session, box.stream, {&session, download, piece.offset, part, buffer, last});
+      result = send_when_reached(box.stream, {&session, download, piece.offset, part, buffer, last});
     }
     return result == CUDA_SUCCESS;
   });
