@@ -25,6 +25,7 @@ enum class Kind : uint64_t {
   mipmapped_array = 12,
   texture_reference = 18,
   surface_reference = 20,
+  memory_handle = 15,
 };
 
 template <typename Object>

@@ -15,6 +15,7 @@
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
+#include "client/virtual_memory.h"
 
 namespace sluice::client {
 
@@ -34,6 +35,8 @@ struct Device {
   unsigned primary_flags = 0;
   CUmemoryPool default_pool = nullptr;
   CUmemoryPool current_pool = nullptr;
+  MemoryRoom room;
+  uint64_t granularities[2] = {};  // of physical memory: minimum, recommended; 0 until asked for
 };
 
 struct Session {
@@ -42,6 +45,7 @@ struct Session {
   std::vector<std::unique_ptr<Device>> devices;
   MemoryMap memory;
   AddressClaims addresses;
+  VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
 
@@ -56,6 +60,7 @@ struct Session {
   HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
   TextureObjects textures;
   TextureObjects surfaces;
+  HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {

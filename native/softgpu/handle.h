@@ -25,6 +25,8 @@ enum class HandleKind : uint64_t {
   kSurface,
   kTextureReference,
   kSurfaceReference,
+  kPhysicalMemory,
+  kGreenContext,
 };
 
 // Makes a handle for the object. Throws std::bad_alloc when four million handles are alive.

@@ -25,6 +25,7 @@
 #include "worker/calls/host_task.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
+#include "worker/calls/virtual_memory.h"
 #include "worker/session.h"
 
 namespace sluice::worker {
@@ -152,6 +153,7 @@ class Session {
   // The texture and surface objects that were made here, with their context.
   std::map<uint64_t, uint32_t> texture_objects;
   std::map<uint64_t, uint32_t> surface_objects;
+  VirtualMemory virtual_memory;
   uint32_t current_context() const { return current_context_; }
 
  private:
