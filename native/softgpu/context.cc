@@ -6,6 +6,7 @@
 #include "contract/contract.h"
 #include "softgpu/api.h"
 #include "softgpu/event.h"
+#include "softgpu/graph/capture.h"
 #include "softgpu/module.h"
 #include "softgpu/pool.h"
 
@@ -36,6 +37,7 @@ void Context::activate(unsigned new_flags) {
   {
     const std::unique_lock lock(streams_mutex_);
     legacy_ = std::make_shared<Stream>(shared_from_this(), CU_STREAM_DEFAULT, 0, CU_STREAM_LEGACY_VALUE);
+    legacy_->is_legacy = true;
   }
   driver()->shared->count_context(device.index, 1);
   active.store(true, std::memory_order_release);
@@ -174,6 +176,7 @@ void Context::destroy_stream(Stream& stream) {
   const std::unique_lock lock(streams_mutex_);
   destroy_handle(stream.handle);
   stream.handle = nullptr;
+  forget_stream(stream);
   stream.close();
 }
 

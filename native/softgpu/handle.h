@@ -19,6 +19,10 @@ enum class HandleKind : uint64_t {
   kKernel,
   kPool,
   kLink,
+  kGraph,
+  kGraphNode,
+  kGraphExec,
+  kUserObject,
 };
 
 // Makes a handle for the object. Throws std::bad_alloc when four million handles are alive.
