@@ -20,7 +20,8 @@ enum class Kind : uint64_t {
   module = 4,
   library = 5,
   function = 6,
-  pool = 7
+  pool = 7,
+  memory_handle = 15,
 };
 
 template <typename Object>

@@ -14,6 +14,7 @@
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
+#include "client/virtual_memory.h"
 
 namespace sluice::client {
 
@@ -33,6 +34,8 @@ struct Device {
   unsigned primary_flags = 0;
   CUmemoryPool default_pool = nullptr;
   CUmemoryPool current_pool = nullptr;
+  MemoryRoom room;
+  uint64_t granularities[2] = {};  // of physical memory: minimum, recommended; 0 until asked for
 };
 
 struct Session {
@@ -41,6 +44,7 @@ struct Session {
   std::vector<std::unique_ptr<Device>> devices;
   MemoryMap memory;
   AddressClaims addresses;
+  VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
 
@@ -51,6 +55,7 @@ struct Session {
   HandleTable<Library> libraries{Kind::library};
   HandleTable<Function> functions{Kind::function};
   HandleTable<Pool> pools{Kind::pool};
+  HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {

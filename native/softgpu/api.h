@@ -98,5 +98,6 @@ std::span<const Entry> capture_entries();
 std::span<const Entry> graph_entries();
 std::span<const Entry> graph_node_entries();
 std::span<const Entry> graph_exec_entries();
+std::span<const Entry> virtual_memory_entries();
 
 }  // namespace sluice::softgpu

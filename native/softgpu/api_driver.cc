@@ -15,7 +15,7 @@ std::span<const Entry> (*const kTables[])() = {
     pointer_entries, pool_entries,      copy_entries,       copy_2d_entries,    memset_entries,
     stream_entries,  event_entries,     module_entries,     library_entries,    function_entries,
     launch_entries,  occupancy_entries, link_entries,       error_entries,      legacy_entries,
-    capture_entries, graph_entries,     graph_node_entries, graph_exec_entries,
+    capture_entries, graph_entries,     graph_node_entries, graph_exec_entries, virtual_memory_entries,
 };
 
 // The newest form of the function that the asked version has.

@@ -91,7 +91,7 @@ CUresult free_async(CUdeviceptr address, CUstream stream) {
   if (const auto memory = GraphMemory::find(address))
     return memory->give_back() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   const auto found = memory_registry().find(address);
-  if (!found || found->begin != address || found->on_host() || found->is_module_variable) {
+  if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   context->submit(*queue, std::make_unique<FreeOperation>(address));

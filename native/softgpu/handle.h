@@ -23,6 +23,8 @@ enum class HandleKind : uint64_t {
   kGraphNode,
   kGraphExec,
   kUserObject,
+  kPhysicalMemory,
+  kGreenContext,
 };
 
 // Makes a handle for the object. Throws std::bad_alloc when four million handles are alive.

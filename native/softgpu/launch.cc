@@ -10,6 +10,7 @@
 #include "softgpu/event.h"
 #include "softgpu/graph/capture.h"
 #include "softgpu/graph/node_params.h"
+#include "softgpu/recycled.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -29,7 +30,7 @@ int host_threads() {
   return count;
 }
 
-class LaunchOperation : public Operation {
+class LaunchOperation final : public Operation, public Recycled<LaunchOperation> {
  public:
   LaunchOperation(Function& function, const Launch& what) : function_(function), what_(what) {
     if (function.info.param_bytes > kInlineBytes) large_.resize(function.info.param_bytes);

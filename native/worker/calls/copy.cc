@@ -25,8 +25,8 @@ bool send_download(Session& session, uint32_t download, uint64_t offset, const u
 // The answer with the bytes from where they lie, once the stream has come here.
 void send_in_place(Session& session, Request& request, const uint8_t* source, uint64_t bytes,
                    CUstream stream) {
-  const bool waits = session.host_tasks.outstanding() || session.driver.cuStreamQuery(stream) != CUDA_SUCCESS;
-  if (waits || bytes > Staging::kChunk) session.give_lead();
+  const bool soon = session.done_soon([&] { return session.driver.cuStreamQuery(stream); });
+  if (!soon || bytes > Staging::kChunk) session.give_lead();
   const CUresult result = session.driver.cuStreamSynchronize(stream);
   if (result != CUDA_SUCCESS) return session.finish(request, result);
   const std::lock_guard lock(session.write_mutex());
@@ -77,8 +77,15 @@ void cuMemcpyHtoDAsync_v2(Session& session, Request& request) {
     if (!session.read_bulk(request, target, request.bulk_bytes)) return;
     return session.finish(request, CUDA_SUCCESS);
   }
-  CUresult result = CUDA_SUCCESS;
   const bool may_wait = !session.host_tasks.outstanding();
+  if (request.bulk_bytes <= Staging::kSmallChunk) {
+    const size_t bytes = request.bulk_bytes;
+    uint8_t* part = session.staging.take_part(bytes, stream, may_wait);
+    if (part == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!session.read_bulk(request, part, bytes)) return;
+    return session.finish(request, session.driver.cuMemcpyHtoDAsync_v2(address, part, bytes, stream));
+  }
+  CUresult result = CUDA_SUCCESS;
   while (request.bulk_bytes > 0 && result == CUDA_SUCCESS) {
     const size_t bytes = std::min<uint64_t>(request.bulk_bytes, Staging::kChunk);
     Staging::Chunk* chunk = session.staging.take(bytes, may_wait);
@@ -104,8 +111,8 @@ void cuMemcpyDtoH_v2(Session& session, Request& request) {
   }
   DownloadBuffers::Buffer* buffer = session.downloads.take();
   if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
-  const bool waits = session.host_tasks.outstanding() || session.driver.cuStreamQuery(stream) != CUDA_SUCCESS;
-  if (waits || bytes > Staging::kChunk) session.give_lead();
+  const bool soon = session.done_soon([&] { return session.driver.cuStreamQuery(stream); });
+  if (!soon || bytes > Staging::kChunk) session.give_lead();
 
   size_t part = std::min<uint64_t>(bytes, Staging::kChunk);
   CUresult result = copy_down(session, buffer->memory, address, part, stream);

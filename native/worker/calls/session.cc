@@ -146,6 +146,14 @@ void Session::bind_context(uint32_t index, CUcontext handle, size_t ordinal, boo
   context_info_[index] = {handle, ordinal, primary};
 }
 
+void Session::note_stream(CUstream stream) {
+  unsigned flags = CU_STREAM_NON_BLOCKING;
+  if (driver.cuStreamGetFlags == nullptr || driver.cuStreamGetFlags(stream, &flags) != CUDA_SUCCESS ||
+      (flags & CU_STREAM_NON_BLOCKING) != 0) {
+    has_free_streams_ = true;
+  }
+}
+
 void Session::enter_context(uint32_t index) {
   current_context_ = index;
   const auto known = context_info_.find(index);

@@ -280,7 +280,12 @@ TEST_F(GraphTest, UserObjectsLiveAsLongAsTheGraphsThatHoldThem) {
   destroyed = 0;
   CUuserObject object = nullptr;
   ASSERT_OK(cuUserObjectCreate(
-      &object, &destroyed, [](void*) { destroyed = 1; }, 1, 1));
+      &object, &destroyed,
+      [](void*) {
+        destroyed = 1;
+        destroyed.notify_all();
+      },
+      1, 1));
   CUgraph holder = nullptr;
   ASSERT_OK(cuGraphCreate(&holder, 0));
   ASSERT_OK(cuGraphRetainUserObject(holder, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
