@@ -23,6 +23,12 @@ enum class HandleKind : uint64_t {
   kGraphNode,
   kGraphExec,
   kUserObject,
+  kArray,
+  kMipmap,
+  kTexture,
+  kSurface,
+  kTextureReference,
+  kSurfaceReference,
   kPhysicalMemory,
   kGreenContext,
 };

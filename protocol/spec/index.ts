@@ -15,6 +15,7 @@ import { launch } from './rows/launch.js';
 import { graph } from './rows/graph.js';
 import { array } from './rows/array.js';
 import { tensorMap } from './rows/tensorMap.js';
+import { texture } from './rows/texture.js';
 import { linker } from './rows/linker.js';
 import { managed } from './rows/managed.js';
 import { virtualMemory } from './rows/virtualMemory.js';
@@ -40,6 +41,7 @@ export const spec: Row[] = [
   ...launch,
   ...graph,
   ...array,
+  ...texture,
   ...tensorMap,
   ...linker,
   ...managed,
