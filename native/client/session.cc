@@ -61,7 +61,9 @@ constexpr std::chrono::milliseconds kStripeTime{3'000};
 
 void allow_stripes(const std::string& address, const wire::Welcome& welcome, Channel* channel) {
   const auto key = crypto::hex32(welcome.body["stripeKey"].string_or(""));
-  if (!key || welcome.first_answer < kLongPipe) return;
+  if (!key) return;
+  channel->set_identity({address, welcome.session, *key});
+  if (welcome.first_answer < kLongPipe) return;
   const bool encrypted = channel->connection().encrypted();
   channel->allow_stripes([address, key = *key, encrypted,
                           session = welcome.session](uint8_t index) -> std::unique_ptr<wire::Connection> {
