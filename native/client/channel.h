@@ -54,6 +54,13 @@ class ChannelEvents {
   virtual bool expects_downloads() = 0;
 };
 
+// By which another server reaches the session.
+struct ChannelIdentity {
+  std::string address;
+  std::string session;
+  crypto::Bytes32 key{};
+};
+
 class Channel {
  public:
   // `server` names the other side in sentences for people, `protocol` is the version that was agreed on.
@@ -88,6 +95,9 @@ class Channel {
   bool lost() const { return state_.load(std::memory_order_acquire) != CUDA_SUCCESS; }
   CUresult state() const { return state_.load(std::memory_order_acquire); }
   const wire::Connection& connection() const { return *connection_; }
+  // Nothing when the worker takes no further connections. Set before the channel is used.
+  void set_identity(ChannelIdentity identity) { identity_ = std::move(identity); }
+  const std::optional<ChannelIdentity>& identity() const { return identity_; }
   uint64_t bytes_sent() const { return connection_->bytes_written() + stripes_.bytes_written(); }
   uint64_t bytes_received() const { return connection_->bytes_read() + stripes_.bytes_read(); }
   // In the child of a fork: the connections stay the parent's.
@@ -130,6 +140,7 @@ class Channel {
   // Ends everything: each waiting and later call returns an error. Only the first sentence is printed.
   void lose(const std::string& sentence);
 
+  std::optional<ChannelIdentity> identity_;
   std::unique_ptr<wire::Connection> connection_;
   const std::string server_;
   const unsigned protocol_;

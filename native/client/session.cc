@@ -60,6 +60,7 @@ constexpr std::chrono::milliseconds kStripeTime{3'000};
 void allow_stripes(const std::string& address, const wire::Welcome& welcome, Channel* channel) {
   const auto key = crypto::hex32(welcome.body["stripeKey"].string_or(""));
   if (!key) return;
+  channel->set_identity({address, welcome.session, *key});
   const bool encrypted = channel->connection().encrypted();
   const auto open = [address, key = *key, encrypted,
                      session = welcome.session](uint8_t index) -> std::unique_ptr<wire::Connection> {

@@ -41,6 +41,8 @@ crypto::Bytes32 stripe_proof(const crypto::Bytes32& key, uint8_t index) {
   return derive(key, "stripe proof", index);
 }
 
+crypto::Bytes32 peer_key(const crypto::Bytes32& key, uint8_t index) { return derive(key, "peer key", index); }
+
 bool send_prelude(Connection& connection, const StripePrelude& prelude) {
   uint8_t bytes[kPreludeBytes] = {};
   if (prelude.session.size() > kSessionBytes) return false;

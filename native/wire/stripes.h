@@ -28,6 +28,9 @@ inline constexpr std::string_view kStripesFeature = "stripes";
 // How a prelude begins; no hello and no TLS handshake does.
 inline constexpr char kPreludeFirstByte = 'D';
 inline constexpr size_t kStripes = 8;
+// Indices of connections that come from sessions on other servers.
+inline constexpr size_t kFirstPeer = 64;
+inline constexpr size_t kPeers = 64;
 // Data below this goes with its frame.
 inline constexpr uint64_t kLeastStriped = 512u << 10;
 
@@ -38,6 +41,9 @@ struct StripePrelude {
 };
 
 crypto::Bytes32 stripe_proof(const crypto::Bytes32& key, uint8_t index);
+// The key of one connection from another server, made from the session's: the client gives it to that server,
+// which can open that connection with it and nothing else.
+crypto::Bytes32 peer_key(const crypto::Bytes32& key, uint8_t index);
 bool send_prelude(Connection& connection, const StripePrelude& prelude);
 // Nothing when what comes is no prelude.
 std::optional<StripePrelude> read_prelude(Connection& connection);

@@ -101,12 +101,11 @@ class SessionProcess {
   void take_stripe(const json::Value& message, ScopedFd socket) {
     const auto index = static_cast<uint8_t>(message["index"].uint_or(wire::kStripes));
     const auto proof = crypto::hex32(message["proof"].string_or(""));
-    if (index >= wire::kStripes || !proof || !stripe_key_ ||
-        !crypto::equal_in_constant_time(*proof, wire::stripe_proof(*stripe_key_, index))) {
-      return;
-    }
-    auto connection =
-        wire::stripe_connection(std::move(socket), *stripe_key_, index, connection_->encrypted(), true);
+    const bool from_peer = index >= wire::kFirstPeer && index < wire::kFirstPeer + wire::kPeers;
+    if ((index >= wire::kStripes && !from_peer) || !proof || !stripe_key_) return;
+    const crypto::Bytes32 key = from_peer ? wire::peer_key(*stripe_key_, index) : *stripe_key_;
+    if (!crypto::equal_in_constant_time(*proof, wire::stripe_proof(key, index))) return;
+    auto connection = wire::stripe_connection(std::move(socket), key, index, connection_->encrypted(), true);
     if (connection) start_.calls.add_stripe(index, std::move(connection));
   }
 

@@ -14,7 +14,7 @@ void ArrivingStripes::add(size_t index, std::unique_ptr<wire::Connection> connec
 std::vector<std::unique_ptr<wire::Connection>> ArrivingStripes::take(size_t count,
                                                                      std::chrono::milliseconds within) {
   std::vector<std::unique_ptr<wire::Connection>> taken;
-  if (count == 0 || count > connections_.size()) return taken;
+  if (count == 0 || count > wire::kStripes) return taken;
   const auto end = connections_.begin() + static_cast<ptrdiff_t>(count);
   std::unique_lock lock(mutex_);
   const bool all = arrived_.wait_for(lock, within, [&] {
@@ -23,6 +23,13 @@ std::vector<std::unique_ptr<wire::Connection>> ArrivingStripes::take(size_t coun
   });
   if (all) std::move(connections_.begin(), end, std::back_inserter(taken));
   return taken;
+}
+
+std::unique_ptr<wire::Connection> ArrivingStripes::take_one(size_t index, std::chrono::milliseconds within) {
+  if (index >= connections_.size()) return nullptr;
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, within, [&] { return connections_[index] != nullptr; });
+  return std::move(connections_[index]);
 }
 
 ArrivingStripes& arriving_stripes() {

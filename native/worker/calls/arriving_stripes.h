@@ -18,11 +18,13 @@ class ArrivingStripes {
   void add(size_t index, std::unique_ptr<wire::Connection> connection);
   // The first `count`, waiting for those that are missing. None when they do not come in time.
   std::vector<std::unique_ptr<wire::Connection>> take(size_t count, std::chrono::milliseconds within);
+  // The one with that index; null when it does not come in time.
+  std::unique_ptr<wire::Connection> take_one(size_t index, std::chrono::milliseconds within);
 
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::array<std::unique_ptr<wire::Connection>, wire::kStripes> connections_;
+  std::array<std::unique_ptr<wire::Connection>, wire::kFirstPeer + wire::kPeers> connections_;
 };
 
 // Those of this process's session.

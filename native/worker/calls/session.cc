@@ -54,6 +54,7 @@ void Session::lead() {
     if (gave_lead_) return;
   }
   host_tasks.abandon();
+  peer_links.shutdown();
   const std::lock_guard lock(lead_mutex_);
   ended_ = true;
   leading_ = false;
@@ -138,6 +139,14 @@ void Session::run_request(Request& request, uint16_t call) {
       return calls::host_copy(*this, request);
     case wire::ControlCall::stripes:
       return use_stripes(request);
+    case wire::ControlCall::peer_open:
+      return calls::peer_open(*this, request);
+    case wire::ControlCall::peer_accept:
+      return calls::peer_accept(*this, request);
+    case wire::ControlCall::peer_send:
+      return calls::peer_send(*this, request);
+    case wire::ControlCall::peer_receive:
+      return calls::peer_receive(*this, request);
   }
   bad_frame(request);
 }

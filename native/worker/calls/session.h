@@ -24,6 +24,7 @@
 #include "wire/stripes.h"
 #include "worker/calls/handle_table.h"
 #include "worker/calls/host_task.h"
+#include "worker/calls/peer_link.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
 #include "worker/calls/virtual_memory.h"
@@ -142,6 +143,7 @@ class Session {
   LateCopies late_copies;
   const HostVisible host_visible;
   HostTaskTable host_tasks;
+  PeerLinks peer_links;
   // Device memory by address: which device it was counted for, and how much.
   struct Allocation {
     size_t ordinal;
