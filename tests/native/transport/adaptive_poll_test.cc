@@ -13,13 +13,6 @@ TEST(AdaptivePoll, FindsWhatIsThere) {
   EXPECT_TRUE(poll.run([] { return true; }));
 }
 
-TEST(AdaptivePoll, LooksUntilItComes) {
-  AdaptivePoll poll;
-  int looks = 0;
-  EXPECT_TRUE(poll.run([&] { return ++looks == 3; }));
-  EXPECT_EQ(looks, 3);
-}
-
 TEST(AdaptivePoll, SleepsAtOnceAfterAMiss) {
   AdaptivePoll poll;
   EXPECT_FALSE(poll.run([] { return false; }));
