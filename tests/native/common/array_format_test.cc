@@ -45,8 +45,8 @@ TEST(ArrayFormat, BytesCountPlanesAndLevels) {
 
 TEST(ArrayFormat, SizesThatDoNotFitAreNone) {
   EXPECT_FALSE(array_bytes({SIZE_MAX, 1, 0, CU_AD_FORMAT_FLOAT, 1, 0}));
-  EXPECT_FALSE(array_bytes(
-      {0xffffffff, 0xffffffff, 0xffffffff, CU_AD_FORMAT_FLOAT, 4, CUDA_ARRAY3D_LAYERED}));
+  EXPECT_FALSE(
+      array_bytes({0xffffffff, 0xffffffff, 0xffffffff, CU_AD_FORMAT_FLOAT, 4, CUDA_ARRAY3D_LAYERED}));
   EXPECT_FALSE(array_bytes({0, 1, 0, CU_AD_FORMAT_FLOAT, 1, 0}));
 }
 

@@ -55,8 +55,7 @@ TEST_F(ArrayTest, AViewLeadsToTheElements) {
   EXPECT_EQ(level.depth, 2u);
   for (size_t z = 0; z < 2; z++) {
     for (size_t y = 0; y < 3; y++) {
-      const auto* row =
-          reinterpret_cast<const int16_t*>(level.address + z * level.slice + y * level.pitch);
+      const auto* row = reinterpret_cast<const int16_t*>(level.address + z * level.slice + y * level.pitch);
       for (size_t x = 0; x < 8; x++) EXPECT_EQ(row[x], values[(z * 3 + y) * 8 + x]);
     }
   }
@@ -122,3 +121,5 @@ TEST_F(ArrayTest, EndWithTheirContext) {
 }
 
 }  // namespace
+
+int main(int argc, char** argv) { return run_with_devices(argc, argv, "1x(memory=1GiB,cc=10.0,sms=4)"); }
