@@ -1,6 +1,6 @@
 // Arrays of every kind, mipmapped arrays and their levels, planes of video formats: what they say about
 // themselves, what is refused, and that their memory is given back.
-// Round trips: 60.
+// Round trips: 35.
 #include <cstring>
 #include <vector>
 
@@ -69,7 +69,7 @@ void check_refusals() {
   refused({4, 4, 7, CU_AD_FORMAT_FLOAT, 1, kCube});
   refused({4, 4, 7, CU_AD_FORMAT_FLOAT, 1, kCube | kLayered});
   refused({size_t{1} << 20, 0, 0, CU_AD_FORMAT_FLOAT, 1, 0});
-  refused({16384, 16384, 32768, CU_AD_FORMAT_FLOAT, 4, 0});
+  refused({1, 1, 40000, CU_AD_FORMAT_FLOAT, 1, 0});
   EXPECT_RESULT(CUDA_ERROR_INVALID_VALUE, cu.cuArray3DCreate_v2(nullptr, &kKinds[0].descriptor));
   say("what cannot be is refused");
 }
