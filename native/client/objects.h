@@ -26,6 +26,12 @@ struct Object {
   void* handle = nullptr;
 };
 
+// What was set on a stream, by attribute. The default stream's is the context's.
+struct StreamAttributes {
+  std::mutex mutex;
+  std::map<CUlaunchAttributeID, CUlaunchAttributeValue> values;
+};
+
 struct Context : Object {
   int device = 0;
   Channel* channel = nullptr;
@@ -41,6 +47,7 @@ struct Context : Object {
   std::atomic<uint64_t> after_task{0};
   // How many frames had been sent when all work was known to be done; see Scope::is_settled.
   std::atomic<uint64_t> settled_at{0};
+  StreamAttributes attributes;
   std::atomic<bool> has_free_streams{
       false};  // work was put into streams that the default one does not wait for
 };
@@ -58,7 +65,8 @@ struct InContext : Object {
 
 struct Stream : InContext {
   unsigned flags = 0;
-  int priority = 0;
+  std::atomic<int> priority{0};
+  StreamAttributes attributes;
   uint64_t id = 0;
   std::atomic<uint64_t> after_task{0};
 };
@@ -122,6 +130,14 @@ struct Library : Object {
   std::map<std::tuple<Context*, uint32_t, std::string>, Global> globals;
 };
 
+// Shape and parameters as the launch interface before CUDA 4 keeps them with a function.
+struct OldLaunch {
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  size_t parameter_bytes = 0;
+  std::vector<uint8_t> parameters;
+};
+
 // A CUfunction or a CUkernel; launches accept either.
 struct Function : Object {
   bool is_kernel = false;
@@ -135,6 +151,8 @@ struct Function : Object {
   std::mutex mutex;
   std::map<std::tuple<Context*, int, size_t, unsigned>, int> occupancy;  // by context, block, memory, flags
   std::map<std::pair<Context*, uint32_t>, CUfunction> functions;         // of a kernel, by context
+  std::map<std::string, int> cluster_occupancy;                          // by the question as it is sent
+  OldLaunch old_launch;
 };
 
 struct Pool : Object {

@@ -95,5 +95,8 @@ std::span<const Entry> link_entries();
 std::span<const Entry> error_entries();
 std::span<const Entry> legacy_entries();
 std::span<const Entry> virtual_memory_entries();
+std::span<const Entry> stream_memory_entries();
+std::span<const Entry> stream_attribute_entries();
+std::span<const Entry> old_launch_entries();
 
 }  // namespace sluice::softgpu

@@ -70,6 +70,7 @@ class Context : public ptx::Memory, public std::enable_shared_from_this<Context>
   const bool is_primary;
   const uint64_t id;
   std::atomic<bool> active{false};
+  std::atomic<bool> ending{false};  // streams that wait for values in memory are not waited for
   std::atomic<unsigned> flags;
   std::atomic<uint64_t> limits[CU_LIMIT_MAX];
   std::atomic<int> cache_config{CU_FUNC_CACHE_PREFER_NONE};

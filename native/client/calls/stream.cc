@@ -52,7 +52,7 @@ CUresult cuStreamGetPriority(CUstream hStream, int* priority) {
   Scope scope;
   Stream* stream = nullptr;
   if (CUresult error = ask(&scope, hStream, &stream)) return error;
-  *priority = stream ? stream->priority : 0;
+  *priority = stream ? stream->priority.load() : 0;
   return CUDA_SUCCESS;
 }
 

@@ -25,6 +25,7 @@
 #include "worker/calls/host_task.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
+#include "worker/calls/stream_waits.h"
 #include "worker/calls/virtual_memory.h"
 #include "worker/session.h"
 
@@ -148,6 +149,7 @@ class Session {
   };
   std::map<CUdeviceptr, Allocation> allocations;
   VirtualMemory virtual_memory;
+  StreamWaits stream_waits;
   uint32_t current_context() const { return current_context_; }
 
  private:
