@@ -21,6 +21,10 @@ enum class Kind : uint64_t {
   library = 5,
   function = 6,
   pool = 7,
+  array = 11,
+  mipmapped_array = 12,
+  texture_reference = 18,
+  surface_reference = 20,
   memory_handle = 15,
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/address_claims.h"
+#include "client/array_objects.h"
 #include "client/channel.h"
 #include "client/helper_streams.h"
 #include "client/host_tasks.h"
@@ -55,6 +56,10 @@ struct Session {
   HandleTable<Library> libraries{Kind::library};
   HandleTable<Function> functions{Kind::function};
   HandleTable<Pool> pools{Kind::pool};
+  HandleTable<Array> arrays{Kind::array};
+  HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
+  TextureObjects textures;
+  TextureObjects surfaces;
   HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
   std::atomic<uint64_t> next_id{1};
 

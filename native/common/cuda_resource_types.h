@@ -71,7 +71,67 @@ struct CUDA_LAUNCH_PARAMS {
 
 constexpr int CU_PARAM_TR_DEFAULT = -1;
 
+using CUdevResourceDesc = struct CUdevResourceDesc_st*;
+
+enum CUgreenCtxCreate_flags : int {
+  CU_GREEN_CTX_NONE = 0,
+  CU_GREEN_CTX_DEFAULT_STREAM = 1,
+};
+
+enum CUdevSmResourceSplitByCount_flags : int {
+  CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1,
+  CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE = 2,
+};
+
+enum CUdevResourceType : int {
+  CU_DEV_RESOURCE_TYPE_INVALID = 0,
+  CU_DEV_RESOURCE_TYPE_SM = 1,
+  CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG = 1000,
+  CU_DEV_RESOURCE_TYPE_WORKQUEUE = 10000,
+};
+
+struct CUdevSmResource {
+  unsigned smCount;
+  unsigned minSmPartitionSize;
+  unsigned smCoscheduledAlignment;
+  unsigned flags;
+};
+
+struct CUdevWorkqueueConfigResource {
+  CUdevice device;
+  unsigned wqConcurrencyLimit;
+  int sharingScope;
+};
+
+struct CUdevResource {
+  CUdevResourceType type;
+  unsigned char internal[92];
+  union {
+    CUdevSmResource sm;
+    CUdevWorkqueueConfigResource wqConfig;
+    unsigned char oversize[40];
+  };
+  CUdevResource* nextResource;
+};
+
+struct CU_DEV_SM_RESOURCE_GROUP_PARAMS {
+  unsigned smCount;
+  unsigned coscheduledSmCount;
+  unsigned preferredCoscheduledSmCount;
+  unsigned flags;
+  unsigned reserved[12];
+};
+
+enum CUlogLevel : int {
+  CU_LOG_LEVEL_ERROR = 0,
+  CU_LOG_LEVEL_WARNING = 1,
+};
+using CUlogIterator = unsigned;
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
+using CUlogsCallback = void (*)(void* data, CUlogLevel logLevel, char* message, size_t length);
+
 }  // extern "C"
 
 static_assert(sizeof(CUctxCreateParams) == 24 && sizeof(CUmemDecompressParams) == 64);
-static_assert(sizeof(CUDA_LAUNCH_PARAMS) == 56);
+static_assert(sizeof(CUDA_LAUNCH_PARAMS) == 56 && sizeof(CUdevResource) == 144);
+static_assert(sizeof(CU_DEV_SM_RESOURCE_GROUP_PARAMS) == 64);

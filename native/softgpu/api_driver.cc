@@ -35,6 +35,10 @@ std::span<const Entry> (*const kTables[])() = {
     stream_memory_entries,
     stream_attribute_entries,
     old_launch_entries,
+    copy_array_entries,
+    copy_batch_entries,
+    array_entries,
+    texture_entries,
 };
 
 // The newest form of the function that the asked version has.

@@ -175,11 +175,17 @@ void Session::leave_context(uint32_t index) {
     late_copies.forget(known->second.handle);
   }
   stream_waits.forget(index);
-  std::erase_if(allocations, [&](const auto& entry) {
+  const auto of_context = [&](const auto& entry) {
     if (entry.second.context != index) return false;
     context.memory.release(entry.second.ordinal, entry.second.bytes);
     return true;
-  });
+  };
+  std::erase_if(allocations, of_context);
+  std::erase_if(array_memory, of_context);
+  std::erase_if(mipmap_memory, of_context);
+  const auto made_in_context = [index](const auto& entry) { return entry.second == index; };
+  std::erase_if(texture_objects, made_in_context);
+  std::erase_if(surface_objects, made_in_context);
   context_info_.erase(known);
   contexts_.forget(index);
 }

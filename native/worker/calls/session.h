@@ -148,6 +148,12 @@ class Session {
     uint32_t context;
   };
   std::map<CUdeviceptr, Allocation> allocations;
+  // The same of arrays and mipmapped arrays, by their index.
+  std::map<uint32_t, Allocation> array_memory;
+  std::map<uint32_t, Allocation> mipmap_memory;
+  // The texture and surface objects that were made here, with their context.
+  std::map<uint64_t, uint32_t> texture_objects;
+  std::map<uint64_t, uint32_t> surface_objects;
   VirtualMemory virtual_memory;
   StreamWaits stream_waits;
   uint32_t current_context() const { return current_context_; }
@@ -164,6 +170,10 @@ class Session {
   HandleTable& table_of(CUfunction*) { return functions_; }
   HandleTable& table_of(CUkernel*) { return functions_; }
   HandleTable& table_of(CUmemoryPool*) { return pools_; }
+  HandleTable& table_of(CUarray*) { return arrays_; }
+  HandleTable& table_of(CUmipmappedArray*) { return mipmaps_; }
+  HandleTable& table_of(CUtexref*) { return texture_references_; }
+  HandleTable& table_of(CUsurfref*) { return surface_references_; }
 
   void lead();
   bool serve_one();
@@ -177,6 +187,7 @@ class Session {
 
   wire::FrameInput input_;
   HandleTable contexts_, streams_, events_, modules_, libraries_, functions_, pools_;
+  HandleTable arrays_, mipmaps_, texture_references_, surface_references_;
   struct ContextInfo {
     CUcontext handle;
     size_t ordinal;
