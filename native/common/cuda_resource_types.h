@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/cuda_types.h"
+
 extern "C" {
 
 struct CUexecAffinityParam {

@@ -5,6 +5,7 @@
 #include <new>
 #include <span>
 
+#include "common/cuda_resource_types.h"
 #include "common/cuda_types.h"
 #include "common/log.h"
 
