@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client/handles.h"
+#include "client/jit_options.h"
 #include "common/cuda_types.h"
 
 namespace sluice::client {
@@ -158,6 +159,12 @@ struct Function : Object {
 struct Pool : Object {
   int device = 0;
   bool is_default = false;
+};
+
+// A link, where its logs go, and what came out of it.
+struct Link : InContext {
+  JitOutputs outputs;
+  std::vector<uint8_t> image;
 };
 
 // Physical memory of cuMemCreate. Lives until no reference and no mapping holds it.

@@ -15,9 +15,9 @@ export const GRAPHS = 'graphs are not carried yet';
 export const CAPTURE = 'capturing makes a graph, and graphs are not carried yet';
 export const ARRAYS = 'arrays, textures and surfaces are not carried yet';
 export const TENSOR_MAP = 'tensor maps are not carried yet';
-export const LINKER = 'the run-time linker is not carried yet';
 export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
 export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';
 export const POOLS13 = 'pools by location are not carried yet; cuDeviceGetMemPool answers for devices';
-export const GREEN = 'green contexts are not carried yet';
+export const GREEN =
+  'sets multiprocessors aside for one program, on a GPU whose multiprocessors the pool shares among several';
 export const NEWER = 'newer than the interface that the workers speak';

@@ -84,6 +84,13 @@ CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   return CUDA_SUCCESS;
 }
 
+// No stream is of a green context: there are none.
+CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
+  if (pCtx == nullptr || pGreenCtx == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *pGreenCtx = nullptr;
+  return cuStreamGetCtx(hStream, pCtx);
+}
+
 CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;

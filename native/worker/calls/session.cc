@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "worker/calls/image.h"
 
 namespace sluice::worker {
 
@@ -20,6 +21,8 @@ Session::Session(SessionContext& session_context)
       host_visible(session_context.driver),
       stream_waits(session_context.driver),
       input_(session_context.connection) {}
+
+Session::~Session() = default;
 
 bool Session::run() {
   // Not a leader itself: a leader may be waiting for a kernel that never ends when the client goes.
@@ -175,6 +178,11 @@ void Session::leave_context(uint32_t index) {
     late_copies.forget(known->second.handle);
   }
   stream_waits.forget(index);
+  std::erase_if(links, [&](const auto& entry) {
+    if (entry.second->context != index) return false;
+    driver.cuLinkDestroy(entry.second->state);
+    return true;
+  });
   const auto of_context = [&](const auto& entry) {
     if (entry.second.context != index) return false;
     context.memory.release(entry.second.ordinal, entry.second.bytes);
