@@ -31,14 +31,18 @@ std::span<const Entry> (*const kTables[])() = {
     link_entries,
     error_entries,
     legacy_entries,
+    capture_entries,
+    graph_entries,
+    graph_node_entries,
+    graph_exec_entries,
     virtual_memory_entries,
-    stream_memory_entries,
-    stream_attribute_entries,
-    old_launch_entries,
     copy_array_entries,
     copy_batch_entries,
     array_entries,
     texture_entries,
+    stream_memory_entries,
+    stream_attribute_entries,
+    old_launch_entries,
 };
 
 // The newest form of the function that the asked version has.

@@ -72,6 +72,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void* handle = nullptr;  // null for default streams
   std::mutex attributes_mutex;
   std::map<int, CUlaunchAttributeValue> attributes;  // those that were set
+  bool is_legacy = false;  // the default stream that blocking streams are ordered with
 
  private:
   void work();
