@@ -6,6 +6,7 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -149,6 +150,7 @@ CUresult submit(CUstream handle, unsigned count, const CUstreamBatchMemOpParams*
   SLUICE_TRY(context->resolve_stream(handle, &stream));
   for (unsigned i = 0; i < count; ++i) SLUICE_TRY(check(*context, operations[i]));
   if (count == 0) return CUDA_SUCCESS;
+  SLUICE_TRY(refuse_while_capturing(*stream));
   std::vector<CUstreamBatchMemOpParams> copied(operations, operations + count);
   context->submit(*stream, std::make_unique<MemoryOperation>(std::move(copied)));
   return CUDA_SUCCESS;

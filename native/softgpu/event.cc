@@ -145,6 +145,7 @@ CUresult find_context(CUcontext handle, Context** out) {
   *out = lookup<Context>(handle);
   if (*out == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (!(*out)->is_active()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  SLUICE_TRY(refuse_while_context_captures(**out));
   return (*out)->error();
 }
 
