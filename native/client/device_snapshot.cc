@@ -38,7 +38,6 @@ constexpr CUdevice_attribute kNotAcrossMachines[] = {
 constexpr CUdevice_attribute kNotCarried[] = {
     CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED,
-    CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED,
 };
 
 bool read_uuid(const std::string& text, CUuuid* uuid) {

@@ -15,6 +15,7 @@
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
+#include "client/peer_links.h"
 #include "client/virtual_memory.h"
 
 namespace sluice::client {
@@ -48,6 +49,7 @@ struct Session {
   VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
+  PeerLinks peer_links;
 
   HandleTable<Context> contexts{Kind::context};
   HandleTable<Stream> streams{Kind::stream};
@@ -58,6 +60,8 @@ struct Session {
   HandleTable<Pool> pools{Kind::pool};
   HandleTable<Array> arrays{Kind::array};
   HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
+  HandleTable<TextureReference> texture_references{Kind::texture_reference};
+  HandleTable<SurfaceReference> surface_references{Kind::surface_reference};
   TextureObjects textures;
   TextureObjects surfaces;
   HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};

@@ -163,22 +163,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-// Copies between granted devices go through the worker or the client, so no kernel of one device ever
-// reads memory of another.
-CUresult cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevice peerDev) {
-  if (canAccessPeer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Device* device = nullptr;
-  if (CUresult error = find_device(dev, &device)) return error;
-  if (CUresult error = find_device(peerDev, &device)) return error;
-  *canAccessPeer = 0;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice srcDevice, CUdevice dstDevice) {
-  if (srcDevice == dstDevice) return CUDA_ERROR_INVALID_DEVICE;
-  return cuDeviceCanAccessPeer(value, srcDevice, dstDevice);
-}
-
 CUresult cuDeviceGetExecAffinitySupport(int* pi, CUexecAffinityType type, CUdevice dev) {
   if (pi == nullptr || type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
@@ -195,7 +179,7 @@ CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
-// No atomic operation spans the host and a device, or two devices: they share no memory.
+// No atomic operation spans the host and a device, nor two devices as far as is known here.
 CUresult cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
                                            unsigned int count, CUdevice dev) {
   if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
