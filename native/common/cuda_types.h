@@ -862,3 +862,5 @@ struct CUlaunchConfig {
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D) == 200);
 static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
 static_assert(sizeof(CUmemPoolProps) == 88);
+
+#include "common/cuda_graph_types.h"

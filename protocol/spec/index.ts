@@ -12,7 +12,11 @@ import { memset } from './rows/memset.js';
 import { stream } from './rows/stream.js';
 import { event } from './rows/event.js';
 import { launch } from './rows/launch.js';
+import { capture } from './rows/capture.js';
 import { graph } from './rows/graph.js';
+import { graphParams } from './rows/graphParams.js';
+import { graphExec } from './rows/graphExec.js';
+import { graphMemory } from './rows/graphMemory.js';
 import { array } from './rows/array.js';
 import { tensorMap } from './rows/tensorMap.js';
 import { linker } from './rows/linker.js';
@@ -38,7 +42,11 @@ export const spec: Row[] = [
   ...stream,
   ...event,
   ...launch,
+  ...capture,
   ...graph,
+  ...graphParams,
+  ...graphExec,
+  ...graphMemory,
   ...array,
   ...tensorMap,
   ...linker,

@@ -12,8 +12,8 @@ export const DRIVER_PROCESS = 'acts on the process that holds the GPU, which is 
 export const WINDOWS = 'exists for Windows only';
 export const RDMA = 'flushes writes that devices of the same machine made';
 export const MULTI_DEVICE = 'removed from CUDA 13; one launch spans devices of one machine only';
-export const GRAPHS = 'graphs are not carried yet';
-export const CAPTURE = 'capturing makes a graph, and graphs are not carried yet';
+export const SEMAPHORES =
+  'external semaphores belong to another driver on the machine of the program, which the GPU cannot reach';
 export const ARRAYS = 'arrays, textures and surfaces are not carried yet';
 export const TENSOR_MAP = 'tensor maps are not carried yet';
 export const COPY3D = 'three-dimensional copies are not carried yet';

@@ -17,6 +17,7 @@ Session::Session(SessionContext& session_context)
       staging(session_context.driver),
       downloads(session_context.driver),
       late_copies(session_context.driver),
+      graphs(*this),
       input_(session_context.connection) {}
 
 bool Session::run() {
@@ -123,6 +124,14 @@ void Session::run_request(Request& request, uint16_t call) {
       return calls::bind_default_pool(*this, request);
     case wire::ControlCall::host_copy:
       return calls::host_copy(*this, request);
+    case wire::ControlCall::graph_bind:
+      return calls::graph_bind(*this, request);
+    case wire::ControlCall::graph_child:
+      return calls::graph_child(*this, request);
+    case wire::ControlCall::capture_node:
+      return calls::capture_node(*this, request);
+    case wire::ControlCall::invalidate_capture:
+      return calls::invalidate_capture(*this, request);
   }
   bad_frame(request);
 }
@@ -134,6 +143,12 @@ void Session::host_task_done(Request& request) {
   if (!task || request.bulk_bytes != task->bytes) return bad_frame(request);
   if (task->bytes > 0 && !read_bulk(request, task->target, task->bytes)) return;
   host_tasks.finish(*task);
+}
+
+uint32_t Session::event_index(CUevent event) const {
+  const auto indices = events_.indices();
+  const auto at = indices.find(event);
+  return at == indices.end() ? 0 : at->second;
 }
 
 CUdevice Session::device(int32_t ordinal) const {
@@ -157,6 +172,7 @@ void Session::leave_context(uint32_t index) {
   const auto known = context_info_.find(index);
   if (known == context_info_.end()) return;
   driver.cuCtxSynchronize();
+  graphs.forget_context(index);
   staging.forget(known->second.handle);
   downloads.forget(known->second.handle);
   late_copies.forget(known->second.handle);

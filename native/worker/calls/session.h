@@ -17,6 +17,7 @@
 #include "generated/worker_calls.h"
 #include "wire/frame.h"
 #include "wire/frame_input.h"
+#include "worker/calls/graph_store.h"
 #include "worker/calls/handle_table.h"
 #include "worker/calls/host_task.h"
 #include "worker/calls/staging.h"
@@ -33,6 +34,12 @@ struct Request {
 
   bool sync() const { return (flags & wire::kSync) != 0; }
 };
+
+// Events and graph nodes in launch attributes are handles of the client, which the driver must not see.
+inline bool names_a_handle(CUlaunchAttributeID id) {
+  return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+         id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+}
 
 class Session {
  public:
@@ -63,6 +70,11 @@ class Session {
     if (!table_of(&handle).bind(index, reinterpret_cast<void*>(handle))) broken_ = true;
   }
   void forget_function(uint32_t index) { functions_.forget(index); }
+  // The other way round, for what the driver tells about graphs that it made.
+  std::map<void*, uint32_t> function_indices() const { return functions_.indices(); }
+  uint32_t event_index(CUevent event) const;
+  // The graph that the stream is captured into; null when it is not captured.
+  GraphRecord* capturing_graph(CUstream stream);
 
   // The driver's device for the session's ordinal; one that no driver has for a wrong ordinal.
   CUdevice device(int32_t ordinal) const;
@@ -113,6 +125,7 @@ class Session {
   DownloadBuffers downloads;
   LateCopies late_copies;
   HostTaskTable host_tasks;
+  GraphStore graphs;
   // Device memory by address: which device it was counted for, and how much.
   struct Allocation {
     size_t ordinal;
