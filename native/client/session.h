@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "client/address_claims.h"
+#include "client/captures.h"
 #include "client/channel.h"
+#include "client/graph.h"
 #include "client/helper_streams.h"
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
@@ -43,6 +45,8 @@ struct Session {
   AddressClaims addresses;
   HostTasks tasks;
   HelperStreams helper_streams;
+  Captures captures;
+  std::recursive_mutex graph_mutex;  // guards what graphs hold; callers that share one order their calls
 
   HandleTable<Context> contexts{Kind::context};
   HandleTable<Stream> streams{Kind::stream};
@@ -51,6 +55,10 @@ struct Session {
   HandleTable<Library> libraries{Kind::library};
   HandleTable<Function> functions{Kind::function};
   HandleTable<Pool> pools{Kind::pool};
+  HandleTable<Graph> graphs{Kind::graph};
+  HandleTable<GraphNode> graph_nodes{Kind::graph_node};
+  HandleTable<GraphExec> graph_execs{Kind::graph_exec};
+  HandleTable<UserObject> user_objects{Kind::user_object};
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {
