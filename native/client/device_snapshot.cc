@@ -34,7 +34,6 @@ constexpr CUdevice_attribute kNotAcrossMachines[] = {
 
 // What this version does not carry yet.
 constexpr CUdevice_attribute kNotCarried[] = {
-    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
     CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1,
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1,
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,

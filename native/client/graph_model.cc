@@ -15,10 +15,15 @@ GraphTask::~GraphTask() {
 }
 
 ObjectReferences::~ObjectReferences() {
-  const std::lock_guard lock(session->graph_mutex);
-  if (count == 0 || (object->references -= count) > 0) return;
-  session->tasks.run_later(object->destroy, object->pointer);
-  session->user_objects.release(object);
+  if (count == 0) return;
+  const std::lock_guard lock(session->user_object_mutex);
+  release_references(*session, *object, count);
+}
+
+void release_references(Session& session, UserObject& object, uint64_t count) {
+  if ((object.references -= count) > 0) return;
+  session.tasks.run_later(object.destroy, object.pointer);
+  session.user_objects.release(&object);
 }
 
 GraphMemory::~GraphMemory() {

@@ -25,6 +25,9 @@ struct GraphScope : Scope {
   }
 };
 
+// Under the session's mutex of user objects: the last reference has the object destroyed.
+void release_references(Session& session, UserObject& object, uint64_t count);
+
 // Memory that a node of the graph allocates is device memory from here on.
 void know_memory(Scope& scope, Graph& graph, CUdeviceptr address, size_t bytes);
 

@@ -25,6 +25,7 @@ enum class Kind : uint64_t {
   graph_node = 9,
   graph_exec = 10,
   user_object = 19,
+  memory_handle = 15,
 };
 
 template <typename Object>

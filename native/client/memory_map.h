@@ -1,6 +1,7 @@
 // Which addresses are device memory and which are page-locked host memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,7 @@ struct DeviceRange {
   Context* context = nullptr;
   CUmemoryPool pool = nullptr;  // for stream-ordered memory
   uint64_t id = 0;
+  bool mapped = false;  // by cuMemMap; neighbours that are mapped too are one range
 };
 
 struct HostRange {
@@ -31,11 +33,19 @@ struct HostRange {
 class MemoryMap {
  public:
   void add_device(const DeviceRange& range);
-  // Takes out the range that starts at `base`.
+  // Takes out the range that starts at `base` and was allocated, not mapped.
   std::optional<DeviceRange> remove_device(CUdeviceptr base);
   // The range that holds the address.
   std::optional<DeviceRange> device_range(CUdeviceptr address) const;
-  // Takes out all that belongs to the context.
+  // Mapped memory that its devices may use. It belongs to a device: `context` is that device's primary
+  // context, active or not.
+  void add_mapped(CUdeviceptr base, size_t bytes, Context* context, uint64_t id);
+  void remove_mapped(CUdeviceptr base, size_t bytes);
+  // Device memory taken so far, in bytes, whether it was given back or not.
+  uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
+  // Device memory was taken of which the map does not know: physical memory, arrays.
+  void count_taken(uint64_t bytes) { taken_.fetch_add(bytes, std::memory_order_relaxed); }
+  // Takes out all that was allocated in the context.
   void remove_context(const Context* context);
 
   // False when a part of it is there already.
@@ -44,6 +54,7 @@ class MemoryMap {
   std::optional<HostRange> host_range(const void* address) const;
 
  private:
+  std::atomic<uint64_t> taken_{0};
   mutable std::shared_mutex mutex_;
   std::map<CUdeviceptr, DeviceRange> device_;
   std::map<uintptr_t, HostRange> host_;

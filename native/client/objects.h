@@ -144,4 +144,13 @@ struct Pool : Object {
   bool is_default = false;
 };
 
+// Physical memory of cuMemCreate. Lives until no reference and no mapping holds it.
+struct PhysicalMemory : Object {
+  int device = 0;
+  uint64_t bytes = 0;
+  CUmemAllocationProp properties{};
+  unsigned references = 0;  // these two under the lock of VirtualMemory
+  unsigned mappings = 0;
+};
+
 }  // namespace sluice::client

@@ -16,6 +16,7 @@
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
+#include "client/virtual_memory.h"
 
 namespace sluice::client {
 
@@ -35,6 +36,8 @@ struct Device {
   unsigned primary_flags = 0;
   CUmemoryPool default_pool = nullptr;
   CUmemoryPool current_pool = nullptr;
+  MemoryRoom room;
+  uint64_t granularities[2] = {};  // of physical memory: minimum, recommended; 0 until asked for
 };
 
 struct Session {
@@ -43,9 +46,11 @@ struct Session {
   std::vector<std::unique_ptr<Device>> devices;
   MemoryMap memory;
   AddressClaims addresses;
+  VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
   Captures captures;
+  std::mutex user_object_mutex;      // guards the counts of references
   std::recursive_mutex graph_mutex;  // guards what graphs hold; callers that share one order their calls
 
   HandleTable<Context> contexts{Kind::context};
@@ -59,6 +64,7 @@ struct Session {
   HandleTable<GraphNode> graph_nodes{Kind::graph_node};
   HandleTable<GraphExec> graph_execs{Kind::graph_exec};
   HandleTable<UserObject> user_objects{Kind::user_object};
+  HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {

@@ -94,5 +94,6 @@ std::span<const Entry> occupancy_entries();
 std::span<const Entry> link_entries();
 std::span<const Entry> error_entries();
 std::span<const Entry> legacy_entries();
+std::span<const Entry> virtual_memory_entries();
 
 }  // namespace sluice::softgpu

@@ -15,6 +15,7 @@ std::span<const Entry> (*const kTables[])() = {
     pointer_entries, pool_entries,      copy_entries,    copy_2d_entries, memset_entries,
     stream_entries,  event_entries,     module_entries,  library_entries, function_entries,
     launch_entries,  occupancy_entries, link_entries,    error_entries,   legacy_entries,
+    virtual_memory_entries,
 };
 
 // The newest form of the function that the asked version has.
@@ -125,6 +126,9 @@ SLUICE_API cuInit(unsigned flags) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
 }
+
+// For a worker that has loaded this driver: bytes from its client may go straight into device memory.
+extern "C" __attribute__((visibility("default"))) int sluice_device_memory_is_host_memory() { return 1; }
 
 SLUICE_API cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;

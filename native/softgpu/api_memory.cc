@@ -22,7 +22,7 @@ CUresult free_memory(CUdeviceptr address) {
   Context* context;
   SLUICE_TRY(healthy_context(&context));
   const auto found = memory_registry().find(address);
-  if (!found || found->begin != address || found->on_host() || found->is_module_variable) {
+  if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   // Work that was queued before may still use it.

@@ -5,6 +5,7 @@
 #include "softgpu/context.h"
 #include "softgpu/memory.h"
 #include "softgpu/pool.h"
+#include "softgpu/virtual_memory.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -20,7 +21,7 @@ CUresult pointer_attribute(void* out, CUpointer_attribute attribute, uint64_t ad
   const bool has_host_pointer = found.on_host() || found.kind == MemoryKind::kManaged;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return write(out, found.context->handle());
+      return write(out, found.context == nullptr ? nullptr : found.context->handle());
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write(out, found.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -42,9 +43,14 @@ CUresult pointer_attribute(void* out, CUpointer_attribute attribute, uint64_t ad
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return write(out, 0u);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      if (found.kind == MemoryKind::kMapped) return write(out, CUdeviceptr{reservation_of(address).begin});
+      return write(out, CUdeviceptr{found.begin});
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       return write(out, CUdeviceptr{found.begin});
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      if (found.kind == MemoryKind::kMapped)
+        return write(out, static_cast<size_t>(reservation_of(address).bytes));
+      return write(out, static_cast<size_t>(found.bytes));
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return write(out, static_cast<size_t>(found.bytes));
     case CU_POINTER_ATTRIBUTE_MAPPED:
@@ -52,6 +58,8 @@ CUresult pointer_attribute(void* out, CUpointer_attribute attribute, uint64_t ad
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return write(out, 0ull);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      if (found.kind == MemoryKind::kMapped && (found.access >> found.device & 1) == 0)
+        return write(out, CU_MEM_ACCESS_FLAGS_PROT_NONE);
       return write(out, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(out, found.pool == nullptr ? nullptr : found.pool->handle());

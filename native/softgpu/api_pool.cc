@@ -73,7 +73,7 @@ CUresult free_async(CUdeviceptr address, CUstream stream) {
   std::shared_ptr<Stream> queue;
   SLUICE_TRY(find_queue(stream, &context, &queue));
   const auto found = memory_registry().find(address);
-  if (!found || found->begin != address || found->on_host() || found->is_module_variable) {
+  if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   context->submit(*queue, std::make_unique<FreeOperation>(address));

@@ -84,6 +84,7 @@ bool is_capable(const Device& device, int attribute) {
     case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
       return true;
     case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
       return device.cc() >= 90;

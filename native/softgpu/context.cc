@@ -18,6 +18,13 @@ std::atomic<uint64_t> next_stream_id{3};  // 1 and 2 are the default streams' ha
 constexpr uint64_t kDefaultLimits[CU_LIMIT_MAX] = {
     1024, uint64_t{1} << 20, uint64_t{8} << 20, 0, 2048, 64, 0, 0, 0, 0};
 
+// Contexts that have work, of all devices.
+std::mutex active_mutex;
+std::set<std::shared_ptr<Context>>& active_contexts() {
+  static auto* contexts = new std::set<std::shared_ptr<Context>>;
+  return *contexts;
+}
+
 }  // namespace
 
 Context::Context(Device& device_, bool primary_, unsigned flags_)
@@ -37,6 +44,10 @@ void Context::activate(unsigned new_flags) {
     const std::unique_lock lock(streams_mutex_);
     legacy_ = std::make_shared<Stream>(shared_from_this(), CU_STREAM_DEFAULT, 0, CU_STREAM_LEGACY_VALUE);
   }
+  {
+    const std::lock_guard lock(active_mutex);
+    active_contexts().insert(shared_from_this());
+  }
   driver()->shared->count_context(device.index, 1);
   active.store(true, std::memory_order_release);
 }
@@ -45,6 +56,10 @@ void Context::deactivate() {
   synchronize();
   contract::context_destroyed(handle());
   active.store(false, std::memory_order_release);
+  {
+    const std::lock_guard lock(active_mutex);
+    active_contexts().erase(shared_from_this());
+  }
   {
     const std::lock_guard lock(objects_mutex);
     for (Event* event : events) delete event;
@@ -178,6 +193,7 @@ void Context::destroy_stream(Stream& stream) {
 }
 
 bool Context::accessible(const Allocation& allocation) const {
+  if (allocation.kind == MemoryKind::kMapped) return (allocation.access >> device.index & 1) != 0;
   if (allocation.context == this || allocation.on_host() || allocation.kind == MemoryKind::kManaged)
     return true;
   if (allocation.pool != nullptr && (allocation.pool->access.load() >> device.index & 1) != 0) return true;
@@ -194,9 +210,20 @@ bool Context::set_peer(const Context* peer, bool enabled) {
 }
 
 ptx::Memory::Range Context::find(uint64_t address) const {
-  const auto found = memory_registry().find(address);
-  if (!found || !accessible(*found)) return {};
-  return {found->begin, found->end()};
+  const auto [begin, end] =
+      memory_registry().span(address, [this](const Allocation& found) { return accessible(found); });
+  return {begin, end};
+}
+
+void synchronize_device(const Device& device) {
+  std::vector<std::shared_ptr<Context>> contexts;
+  {
+    const std::lock_guard lock(active_mutex);
+    for (const auto& context : active_contexts()) {
+      if (&context->device == &device) contexts.push_back(context);
+    }
+  }
+  for (const auto& context : contexts) context->synchronize();
 }
 
 CUresult retain_primary(Device& target, std::shared_ptr<Context>* out, bool activate) {

@@ -106,6 +106,8 @@ CUresult replace_top_context(CUcontext context);
 CUresult current_context(Context** out);
 // The current context, or its sticky error.
 CUresult healthy_context(Context** out);
+// Waits for the work of all contexts of the device.
+void synchronize_device(const Device& device);
 CUresult retain_primary(Device& device, std::shared_ptr<Context>* out, bool activate);
 
 }  // namespace sluice::softgpu

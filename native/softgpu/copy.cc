@@ -40,7 +40,9 @@ CUresult locate(const CopyEnd& end, size_t bytes, Place* place) {
     return CUDA_SUCCESS;
   }
   *place = Place::kDevice;
-  return inside ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (found->kind != MemoryKind::kMapped) return inside ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const auto span = memory_registry().span(end.address, [](const Allocation& a) { return a.access != 0; });
+  return span.second != 0 && bytes <= span.second - end.address ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 void copy_bytes(const CopyEnd& destination, const CopyEnd& source, CopyShape shape) {

@@ -19,6 +19,8 @@ enum class HandleKind : uint64_t {
   kKernel,
   kPool,
   kLink,
+  kPhysicalMemory,
+  kGreenContext,
 };
 
 // Makes a handle for the object. Throws std::bad_alloc when four million handles are alive.

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "softgpu/api.h"
 #include "softgpu/event.h"
+#include "softgpu/recycled.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -27,7 +28,7 @@ int host_threads() {
   return count;
 }
 
-class LaunchOperation : public Operation {
+class LaunchOperation final : public Operation, public Recycled<LaunchOperation> {
  public:
   LaunchOperation(Function& function, const Launch& what) : function_(function), what_(what) {
     if (function.info.param_bytes > kInlineBytes) large_.resize(function.info.param_bytes);

@@ -40,6 +40,50 @@ std::optional<Allocation> MemoryRegistry::remove(uint64_t begin) {
   return removed;
 }
 
+std::vector<Allocation> MemoryRegistry::mapped(uint64_t begin, uint64_t bytes) const {
+  std::vector<Allocation> found;
+  const std::shared_lock lock(mutex_);
+  uint64_t at = begin;
+  const uint64_t end = begin + bytes;
+  for (auto next = ranges_.find(begin); at < end; ++next) {
+    if (next == ranges_.end() || next->first != at || next->second.kind != MemoryKind::kMapped) return {};
+    found.push_back(next->second);
+    at = next->second.end();
+  }
+  return at == end ? found : std::vector<Allocation>{};
+}
+
+void MemoryRegistry::set_access(uint64_t begin, uint32_t access) {
+  const std::unique_lock lock(mutex_);
+  const auto at = ranges_.find(begin);
+  if (at == ranges_.end()) return;
+  at->second.access = access;
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
+std::pair<uint64_t, uint64_t> MemoryRegistry::span(
+    uint64_t address, const std::function<bool(const Allocation&)>& usable) const {
+  const std::shared_lock lock(mutex_);
+  auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return {0, 0};
+  auto first = std::prev(after);
+  if (address >= first->second.end() || !usable(first->second)) return {0, 0};
+  uint64_t end = first->second.end();
+  if (first->second.kind != MemoryKind::kMapped) return {first->first, end};
+  const auto goes_on = [&](const Allocation& neighbour) {
+    return neighbour.kind == MemoryKind::kMapped && usable(neighbour);
+  };
+  for (; after != ranges_.end() && after->first == end && goes_on(after->second); ++after) {
+    end = after->second.end();
+  }
+  while (first != ranges_.begin()) {
+    const auto before = std::prev(first);
+    if (before->second.end() != first->first || !goes_on(before->second)) break;
+    first = before;
+  }
+  return {first->first, end};
+}
+
 std::vector<Allocation> MemoryRegistry::remove_all(const Context* context) {
   std::vector<Allocation> removed;
   const std::unique_lock lock(mutex_);
@@ -110,13 +154,15 @@ void dispose(const Allocation& allocation) {
       break;
     case MemoryKind::kRegistered:
       break;  // the caller's own
+    case MemoryKind::kMapped:
+      break;  // cuMemUnmap's to undo
   }
 }
 
 CUresult check_range(const Context& context, uint64_t address, uint64_t bytes) {
-  const auto found = memory_registry().find(address);
-  if (!found || !context.accessible(*found)) return CUDA_ERROR_INVALID_VALUE;
-  return bytes <= found->end() - address ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const auto [begin, end] =
+      memory_registry().span(address, [&](const Allocation& found) { return context.accessible(found); });
+  return end != 0 && bytes <= end - address ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace sluice::softgpu

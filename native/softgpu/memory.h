@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "common/cuda_types.h"
@@ -23,6 +25,7 @@ enum class MemoryKind : uint8_t {
   kManaged,     // cuMemAllocManaged
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister
+  kMapped,      // cuMemMap
 };
 
 struct Allocation {
@@ -36,9 +39,11 @@ struct Allocation {
   uint64_t id = 0;     // CU_POINTER_ATTRIBUTE_BUFFER_ID
   Pool* pool = nullptr;
   bool is_module_variable = false;  // not the caller's to free
+  uint32_t access = 0;              // of mapped memory: a bit for each device that may use it
 
   uint64_t end() const { return begin + bytes; }
   bool on_host() const { return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered; }
+  bool freed_by_caller() const { return !on_host() && !is_module_variable && kind != MemoryKind::kMapped; }
 };
 
 class MemoryRegistry {
@@ -50,6 +55,15 @@ class MemoryRegistry {
   bool is_unknown(uint64_t begin, uint64_t bytes) const;
   // Takes out the allocation that begins there.
   std::optional<Allocation> remove(uint64_t begin);
+  // Mapped memory that lies in [begin, begin + bytes), in order of address; empty unless it covers the range
+  // from its first to its last byte and ends there.
+  std::vector<Allocation> mapped(uint64_t begin, uint64_t bytes) const;
+  // Sets which devices may use the mapped memory that begins there.
+  void set_access(uint64_t begin, uint32_t access);
+  // [begin, end) around the address of what `usable` accepts: one allocation, or mapped memory as far as it
+  // goes on without a gap. {0, 0} when the address is in none.
+  std::pair<uint64_t, uint64_t> span(uint64_t address,
+                                     const std::function<bool(const Allocation&)>& usable) const;
   // Takes out all that the context made.
   std::vector<Allocation> remove_all(const Context* context);
   // The pool goes away; its allocations stay.

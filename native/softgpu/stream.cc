@@ -1,5 +1,6 @@
 #include "softgpu/stream.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include <chrono>
@@ -14,6 +15,7 @@ namespace {
 constexpr uint64_t kMaxQueued = 16384;
 
 constexpr auto kIdleWorkerLife = std::chrono::seconds(10);
+constexpr auto kLook = std::chrono::microseconds(20);
 
 // A worker takes no signals: they are the program's, whose threads have handlers for them.
 void start_thread(std::shared_ptr<Stream> stream, void (Stream::*body)()) {
@@ -149,10 +151,18 @@ void Stream::complete(uint64_t number) {
 void Stream::work() {
   std::unique_lock lock(mutex_);
   while (true) {
+    bool looked = false;
     while (head_ == nullptr || running_) {
       if (closing_ && head_ == nullptr) {
         has_worker_ = false;
         return;
+      }
+      if (!looked) {
+        looked = true;
+        lock.unlock();
+        look_for_more();
+        lock.lock();
+        continue;
       }
       worker_sleeps_ = true;
       const auto woken = work_.wait_for(lock, kIdleWorkerLife);
@@ -179,6 +189,15 @@ void Stream::work() {
     running_ = false;
     if (waiters_.load() > 0) done_.notify_all();
   }
+}
+
+// Whoever launches in a row would otherwise have to wake this thread for each launch.
+void Stream::look_for_more() const {
+  const uint64_t before = enqueued_.load(std::memory_order_relaxed);
+  const auto end = std::chrono::steady_clock::now() + kLook;
+  do {
+    ::sched_yield();
+  } while (enqueued_.load(std::memory_order_relaxed) == before && std::chrono::steady_clock::now() < end);
 }
 
 void Stream::wait_for(uint64_t number) {

@@ -72,6 +72,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   void work();
+  void look_for_more() const;
   void execute(Operation& operation, bool& busy);
   void set_busy(bool& busy, bool wanted);
   void complete(uint64_t number);

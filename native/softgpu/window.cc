@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -78,12 +79,46 @@ uint64_t Window::allocate(uint64_t bytes) {
     const uint64_t skipped = address - free_address;
     if (skipped > free_bytes || free_bytes - skipped < bytes) continue;
     if (!open_chunks(address, bytes)) return 0;
-    remove_free(free_.find(free_address));
-    if (skipped > 0) add_free(free_address, skipped);
-    if (const uint64_t rest = free_bytes - skipped - bytes; rest > 0) add_free(address + bytes, rest);
-    return address;
+    return take_free(free_.find(free_address), address, bytes);
   }
   return 0;
+}
+
+uint64_t Window::take_free(std::map<uint64_t, uint64_t>::iterator at, uint64_t address, uint64_t bytes) {
+  const auto [free_address, free_bytes] = *at;
+  const uint64_t skipped = address - free_address;
+  remove_free(at);
+  if (skipped > 0) add_free(free_address, skipped);
+  if (const uint64_t rest = free_bytes - skipped - bytes; rest > 0) add_free(address + bytes, rest);
+  return address;
+}
+
+uint64_t Window::reserve_range(uint64_t bytes, uint64_t alignment, uint64_t wanted) {
+  const std::lock_guard lock(mutex_);
+  alignment = std::max(alignment, kChunk);
+  const auto fits = [&](uint64_t address, uint64_t free_address, uint64_t free_bytes) {
+    const uint64_t skipped = address - free_address;
+    return address >= free_address && skipped <= free_bytes && free_bytes - skipped >= bytes;
+  };
+  if (wanted != 0 && wanted % alignment == 0) {
+    auto holder = free_.upper_bound(wanted);
+    if (holder != free_.begin()) {
+      --holder;
+      if (fits(wanted, holder->first, holder->second)) return take_free(holder, wanted, bytes);
+    }
+  }
+  for (auto candidate = free_by_size_.lower_bound({bytes, 0}); candidate != free_by_size_.end();
+       ++candidate) {
+    const auto [free_bytes, free_address] = *candidate;
+    const uint64_t address = round_up(free_address, alignment);
+    if (fits(address, free_address, free_bytes)) return take_free(free_.find(free_address), address, bytes);
+  }
+  return 0;
+}
+
+void Window::release_range(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  add_free(address, bytes);
 }
 
 void Window::release(uint64_t address, uint64_t bytes) {

@@ -29,6 +29,11 @@ class Window {
   // A readable and writable range whose untouched pages are zero; 0 when there is no room. bytes is a
   // multiple of the granularity; large ranges begin at a multiple of 2 MiB.
   uint64_t allocate(uint64_t bytes);
+  // Addresses without memory, for cuMemAddressReserve: at `wanted` when that is free, else anywhere. Both
+  // numbers are multiples of 2 MiB, alignment a power of two. 0 when there is no room.
+  uint64_t reserve_range(uint64_t bytes, uint64_t alignment, uint64_t wanted);
+  // What was mapped there has been unmapped.
+  void release_range(uint64_t address, uint64_t bytes);
   // Gives the pages back to the system.
   void release(uint64_t address, uint64_t bytes);
 
@@ -39,6 +44,7 @@ class Window {
   void remove_free(std::map<uint64_t, uint64_t>::iterator at);
 
   bool take_range();
+  uint64_t take_free(std::map<uint64_t, uint64_t>::iterator at, uint64_t address, uint64_t bytes);
 
   uint64_t begin_;
   std::mutex mutex_;

@@ -2,11 +2,11 @@
 //
 // Waking a thread costs several times what loopback or a fast network needs for a round trip. Whoever
 // waits for something that comes within some tens of microseconds is better off polling; whoever does
-// not only takes a core from others. So each miss doubles the number of waits that sleep at once.
+// not only takes a core from others. So each miss doubles the number of waits that sleep at once, and
+// whoever else wants the core gets it between two looks.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 
 #include "common/clock.h"
 
@@ -23,39 +23,40 @@ class AdaptivePoll {
       skip_--;
       return false;
     }
-    if (!cores_to_spare()) {
-      skip_ = kMostSkipped;
-      return false;
-    }
     auto before = SteadyClock::now();
     const auto end = before + kLongest;
     for (;;) {
-      if (look()) {
+      const bool found = look();
+      const auto now = SteadyClock::now();
+      if (now - before > kSlice) {
+        displaced();
+        return found;
+      }
+      if (found) {
         misses_ = 0;
+        crowded_ = 0;
         return true;
       }
-      const auto now = SteadyClock::now();
       if (now >= end) break;
-      // Somebody else got this core in between: polling is at the expense of others.
-      if (now - before > kDisplaced) misses_ = kMostMisses;
       before = now;
+      let_others_run();
     }
-    if (misses_ < kMostMisses) misses_++;
-    skip_ = (1u << misses_) - 1;
+    missed();
     return false;
   }
 
  private:
   static constexpr std::chrono::microseconds kLongest{60};
-  static constexpr std::chrono::microseconds kDisplaced{30};
-  static constexpr unsigned kMostMisses = 8;
-  static constexpr unsigned kMostSkipped = (1u << kMostMisses) - 1;
+  // Away for so long, the thread has lost its core to one that computes: sleepers get theirs back sooner.
+  static constexpr std::chrono::microseconds kSlice{300};
 
-  // On a single core the other side could not even run while we poll.
-  static bool cores_to_spare();
+  static void let_others_run();
+  void missed();
+  void displaced();
 
   unsigned misses_ = 0;
-  unsigned skip_ = 0;  // waits that are to sleep at once
+  unsigned crowded_ = 0;  // how many were skipped when the core was lost last; 0 once polling has paid again
+  unsigned skip_ = 0;     // waits that are to sleep at once
 };
 
 }  // namespace sluice::wire

@@ -4,8 +4,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -16,13 +14,12 @@
 
 #include "wire/adaptive_poll.h"
 #include "wire/tls.h"
+#include "wire/tls_io.h"
 
 namespace sluice::wire {
 
 namespace {
 
-constexpr size_t kRecord = 16u << 10;      // the most that one TLS record holds
-constexpr size_t kCiphertext = 64u << 10;  // sent with one system call; small enough to stay in the cache
 constexpr int kKeepaliveIdleS = 10;
 constexpr int kKeepaliveIntervalS = 5;
 constexpr int kKeepaliveProbes = 3;
@@ -38,8 +35,12 @@ std::string errno_text(int error) { return std::strerror(error); }
 
 }  // namespace
 
-Connection::Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls)
-    : socket_(std::move(socket)), tls_(std::move(tls)) {
+Connection::Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls) : socket_(std::move(socket)) {
+  if (tls) {
+    tls_reader_ = std::make_unique<TlsReader>(tls->take_receiver());
+    tls_writer_ = std::make_unique<TlsWriter>(
+        tls->take_sender(), [this](const uint8_t* data, size_t size) { return send_bytes(data, size); });
+  }
   const int fd = socket_.get();
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
@@ -55,11 +56,10 @@ Connection::Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls)
 
 Connection::~Connection() = default;
 
-bool Connection::read_exact(void* into, size_t size) {
+bool Connection::read_exact(void* into, size_t size, AdaptivePoll* poll) {
   auto* at = static_cast<unsigned char*>(into);
   while (size > 0) {
-    const ssize_t got =
-        tls_ ? read_tls(at, size, nullptr) : read_plain(at, size, deadline_ ? 0 : MSG_WAITALL, nullptr);
+    const ssize_t got = read_some(at, size, poll);
     if (got <= 0) return false;
     at += got;
     size -= static_cast<size_t>(got);
@@ -68,22 +68,21 @@ bool Connection::read_exact(void* into, size_t size) {
 }
 
 ssize_t Connection::read_some(void* into, size_t size, AdaptivePoll* poll) {
-  return tls_ ? read_tls(into, size, poll) : read_plain(into, size, 0, poll);
+  const ssize_t got = tls_reader_ ? read_tls(into, size, poll) : receive(into, size, poll);
+  if (got > 0) bytes_read_.fetch_add(static_cast<uint64_t>(got), std::memory_order_relaxed);
+  return got;
 }
 
-ssize_t Connection::read_plain(void* into, size_t size, int flags, AdaptivePoll* poll) {
+ssize_t Connection::receive(void* into, size_t size, AdaptivePoll* poll) {
   while (!failed_.load(std::memory_order_relaxed)) {
     if (deadline_ && !wait_for(POLLIN)) return -1;
     ssize_t got = -1;
     const auto look = [&] {
-      got = ::recv(socket_.get(), into, size, flags | MSG_DONTWAIT);
+      got = ::recv(socket_.get(), into, size, MSG_DONTWAIT);
       return got >= 0 || errno != EAGAIN;
     };
-    if (poll == nullptr || !poll->run(look)) got = ::recv(socket_.get(), into, size, flags);
-    if (got > 0) {
-      bytes_read_.fetch_add(static_cast<uint64_t>(got), std::memory_order_relaxed);
-      return got;
-    }
+    if (poll == nullptr || !poll->run(look)) got = ::recv(socket_.get(), into, size, 0);
+    if (got > 0) return got;
     if (got == 0) {
       fail("the peer closed the connection");
       return 0;
@@ -94,36 +93,25 @@ ssize_t Connection::read_plain(void* into, size_t size, int flags, AdaptivePoll*
 }
 
 ssize_t Connection::read_tls(void* into, size_t size, AdaptivePoll* poll) {
-  while (!failed_.load(std::memory_order_relaxed)) {
-    size_t got = 0;
-    int error = SSL_ERROR_NONE;
-    int system_error = 0;
-    {
-      const std::lock_guard lock(tls_mutex_);
-      ERR_clear_error();
-      errno = 0;
-      const int done = SSL_read_ex(tls_->ssl(), into, size, &got);
-      if (done != 1) error = SSL_get_error(tls_->ssl(), done);
-      system_error = errno;
-    }
-    if (error == SSL_ERROR_NONE) {
-      bytes_read_.fetch_add(got, std::memory_order_relaxed);
+  if (failed_.load(std::memory_order_relaxed)) return -1;
+  size_t got = 0;
+  ssize_t received = 0;
+  const auto more = [&](void* to, size_t bytes) { return received = receive(to, bytes, poll); };
+  const TlsReader::Result result = tls_reader_->read(into, size, more, &got);
+  if (tls_reader_->take_key_request()) tls_writer_->want_fresh_key();
+  switch (result) {
+    case TlsReader::Result::data:
       return static_cast<ssize_t>(got);
-    }
-    if (error == SSL_ERROR_WANT_READ) {
-      char byte = 0;
-      const auto look = [&] {
-        return ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
-      };
-      if ((poll == nullptr || !poll->run(look)) && !wait_for(POLLIN)) return -1;
-    } else if (error == SSL_ERROR_ZERO_RETURN || (error == SSL_ERROR_SYSCALL && system_error == 0)) {
+    case TlsReader::Result::closed:
       fail("the peer closed the connection");
       return 0;
-    } else {
-      fail(system_error ? errno_text(system_error) : "the peer sent broken TLS records");
-    }
+    case TlsReader::Result::broken:
+      fail("the peer sent broken TLS records");
+      return -1;
+    case TlsReader::Result::no_bytes:
+      break;
   }
-  return -1;
+  return received;
 }
 
 bool Connection::write_all(const void* data, size_t size) {
@@ -132,7 +120,16 @@ bool Connection::write_all(const void* data, size_t size) {
 }
 
 bool Connection::write_all(std::span<const iovec> parts) {
-  return tls_ ? write_tls(parts) : write_plain(parts);
+  if (!tls_writer_) return write_plain(parts);
+  if (failed_.load(std::memory_order_relaxed)) return false;
+  if (!tls_writer_->write(parts)) {
+    fail("TLS cannot encrypt");  // unless sending has failed and said so
+    return false;
+  }
+  uint64_t total = 0;
+  for (const iovec& part : parts) total += part.iov_len;
+  bytes_written_.fetch_add(total, std::memory_order_relaxed);
+  return true;
 }
 
 bool Connection::write_plain(std::span<const iovec> parts) {
@@ -174,66 +171,6 @@ bool Connection::write_plain(std::span<const iovec> parts) {
   return true;
 }
 
-// Small parts are gathered, because each SSL_write makes a record of its own with 22 bytes and a
-// cipher set-up; large ones are encrypted from where they lie.
-bool Connection::write_tls(std::span<const iovec> parts) {
-  gathered_.clear();
-  uint64_t total = 0;
-  for (const iovec& part : parts) {
-    const auto* data = static_cast<const unsigned char*>(part.iov_base);
-    size_t size = part.iov_len;
-    total += size;
-    if (!gathered_.empty() || size < kRecord) {
-      const size_t here = std::min(size, kRecord - gathered_.size());
-      gathered_.insert(gathered_.end(), data, data + here);
-      data += here;
-      size -= here;
-      if (gathered_.size() == kRecord) {
-        if (!encrypt(gathered_.data(), kRecord)) return false;
-        gathered_.clear();
-      }
-    }
-    const size_t whole = size - size % kRecord;
-    if (whole > 0 && !encrypt(data, whole)) return false;
-    gathered_.insert(gathered_.end(), data + whole, data + size);
-  }
-  if (!gathered_.empty() && !encrypt(gathered_.data(), gathered_.size())) return false;
-  if (!send_encrypted(0)) return false;
-  bytes_written_.fetch_add(total, std::memory_order_relaxed);
-  return true;
-}
-
-bool Connection::encrypt(const unsigned char* data, size_t size) {
-  while (size > 0) {
-    if (failed_.load(std::memory_order_relaxed)) return false;
-    size_t done = 0;
-    bool ok = false;
-    {
-      const std::lock_guard lock(tls_mutex_);
-      ERR_clear_error();
-      ok = SSL_write_ex(tls_->ssl(), data, std::min(size, kRecord), &done) == 1;
-    }
-    if (!ok) {
-      fail("TLS cannot encrypt");
-      return false;
-    }
-    data += done;
-    size -= done;
-    if (!send_encrypted(kCiphertext)) return false;
-  }
-  return true;
-}
-
-// Sends the collected ciphertext when there is more than `keep` of it.
-bool Connection::send_encrypted(size_t keep) {
-  sending_.clear();
-  {
-    const std::lock_guard lock(tls_mutex_);
-    if (tls_->out().size() > keep) sending_.swap(tls_->out());
-  }
-  return send_bytes(sending_.data(), sending_.size());
-}
-
 bool Connection::send_bytes(const unsigned char* data, size_t size) {
   while (size > 0) {
     if (failed_.load(std::memory_order_relaxed)) return false;
@@ -252,14 +189,7 @@ bool Connection::send_bytes(const unsigned char* data, size_t size) {
 
 bool Connection::readable(std::chrono::microseconds timeout) {
   if (failed_.load(std::memory_order_relaxed)) return true;
-  if (tls_) {
-    // A record may lie decrypted or half-read in the SSL object, where poll cannot see it.
-    const std::lock_guard lock(tls_mutex_);
-    char byte = 0;
-    size_t got = 0;
-    if (SSL_pending(tls_->ssl()) > 0) return true;
-    if (SSL_has_pending(tls_->ssl()) && SSL_peek_ex(tls_->ssl(), &byte, 1, &got) == 1) return true;
-  }
+  if (tls_reader_ && tls_reader_->ready()) return true;
   pollfd wait{socket_.get(), POLLIN, 0};
   const auto end = SteadyClock::now() + timeout;
   for (;;) {

@@ -20,7 +20,9 @@
 namespace sluice::wire {
 
 class AdaptivePoll;
+class TlsReader;
 class TlsStream;
+class TlsWriter;
 
 // One reading thread and one writing thread may use a connection at the same time; shutdown()
 // may be called from any thread and ends both at once. After the first failure every later
@@ -35,8 +37,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Reads exactly `size` bytes. False at the end of the stream, on failure or past the deadline.
-  bool read_exact(void* into, size_t size);
+  // Reads exactly `size` bytes. False at the end of the stream, on failure or past the deadline. With `poll`
+  // it looks for a while before it sleeps, each time that nothing is there.
+  bool read_exact(void* into, size_t size, AdaptivePoll* poll = nullptr);
   // Reads what is there, at least one byte, at most `size`. 0 at the end of the stream, -1 on failure.
   // With `poll` it looks for a while before it sleeps.
   ssize_t read_some(void* into, size_t size, AdaptivePoll* poll = nullptr);
@@ -58,7 +61,7 @@ class Connection {
   void set_deadline(const Deadline& deadline) { deadline_ = deadline; }
 
   int fd() const { return socket_.get(); }
-  bool encrypted() const { return tls_ != nullptr; }
+  bool encrypted() const { return tls_writer_ != nullptr; }
   // Payload bytes so far, without what TCP and TLS add.
   uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
@@ -68,28 +71,24 @@ class Connection {
   std::string peer() const;
 
  private:
-  ssize_t read_plain(void* into, size_t size, int flags, AdaptivePoll* poll);
+  // As recv does, with the deadline and polling; counts nothing.
+  ssize_t receive(void* into, size_t size, AdaptivePoll* poll);
   ssize_t read_tls(void* into, size_t size, AdaptivePoll* poll);
   bool write_plain(std::span<const iovec> parts);
-  bool write_tls(std::span<const iovec> parts);
-  bool encrypt(const unsigned char* data, size_t size);
-  bool send_encrypted(size_t keep);
   bool send_bytes(const unsigned char* data, size_t size);
   // False when the deadline passed first.
   bool wait_for(short events);
   void fail(std::string why);
 
   ScopedFd socket_;
-  std::unique_ptr<TlsStream> tls_;
-  std::mutex tls_mutex_;  // guards tls_; never held while waiting for the network
+  std::unique_ptr<TlsReader> tls_reader_;  // both null without TLS
+  std::unique_ptr<TlsWriter> tls_writer_;
   Deadline deadline_;
   std::atomic<bool> failed_{false};
   std::atomic<uint64_t> bytes_read_{0};
   std::atomic<uint64_t> bytes_written_{0};
   mutable std::mutex failure_mutex_;
   std::string failure_;
-  std::vector<unsigned char> gathered_;  // small parts on their way into one TLS record; the writer's
-  std::vector<unsigned char> sending_;   // ciphertext being sent; the writer's
 };
 
 }  // namespace sluice::wire

@@ -38,7 +38,7 @@ bool FrameInput::read(void* into, size_t size) {
   const size_t held = std::min(size, end_ - begin_);
   std::memcpy(into, buffer_.get() + begin_, held);
   begin_ += held;
-  return held == size || connection_.read_exact(static_cast<uint8_t*>(into) + held, size - held);
+  return held == size || connection_.read_exact(static_cast<uint8_t*>(into) + held, size - held, &bulk_poll_);
 }
 
 }  // namespace sluice::wire

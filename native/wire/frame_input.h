@@ -29,6 +29,9 @@ class FrameInput {
  private:
   Connection& connection_;
   AdaptivePoll poll_;
+  // Gaps in bulk data are another matter than those between frames. Each one that is slept through would
+  // cost the sender a wake-up.
+  AdaptivePoll bulk_poll_;
   std::unique_ptr<uint8_t[]> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -2,6 +2,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <poll.h>
@@ -9,12 +10,14 @@
 
 #include <cerrno>
 #include <cstring>
-#include <limits>
+#include <string_view>
+#include <utility>
 
 namespace sluice::wire {
 
 // A BIO that reads the socket without waiting and collects what is to be sent. (OpenSSL's own
-// socket BIO would raise SIGPIPE in the program.)
+// socket BIO would raise SIGPIPE in the program.) OpenSSL asks for no byte beyond the handshake: those
+// after it are for TlsReader.
 struct TlsBio {
   static TlsStream& stream(BIO* bio) { return *static_cast<TlsStream*>(BIO_get_data(bio)); }
 
@@ -51,9 +54,6 @@ struct TlsBio {
 
 namespace {
 
-// Records that arrive together are taken with one read.
-constexpr size_t kReadBuffer = 128u << 10;
-
 std::string openssl_error() {
   const unsigned long code = ERR_peek_last_error();
   ERR_clear_error();
@@ -74,9 +74,7 @@ SSL_CTX* new_context(const SSL_METHOD* method) {
   // Every process connects anew, so that a ticket would only be one more record to read.
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_read_ahead(context, 1);
-  SSL_CTX_set_default_read_buffer_len(context, kReadBuffer);
+  SSL_CTX_set_read_ahead(context, 0);
   return context;
 }
 
@@ -115,9 +113,41 @@ TlsStream::TlsStream(SSL_CTX* context, int socket) : ssl_(SSL_new(context)), soc
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_, bio, bio);
+  SSL_set_app_data(ssl_, this);
+  SSL_CTX_set_keylog_callback(context, &TlsStream::note_secret);
 }
 
-TlsStream::~TlsStream() { SSL_free(ssl_); }
+TlsStream::~TlsStream() {
+  SSL_free(ssl_);
+  crypto::wipe(client_secret_);
+  crypto::wipe(server_secret_);
+}
+
+// Lines in the format of NSS key logs: a label, the client's random value, the secret in hexadecimal.
+void TlsStream::note_secret(const SSL* ssl, const char* line) {
+  auto* stream = static_cast<TlsStream*>(SSL_get_app_data(ssl));
+  const std::string_view text(line);
+  const auto digit = [](char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10); };
+  for (auto [label, secret] : {std::pair{"CLIENT_TRAFFIC_SECRET_0 ", &stream->client_secret_},
+                               std::pair{"SERVER_TRAFFIC_SECRET_0 ", &stream->server_secret_}}) {
+    if (!text.starts_with(label)) continue;
+    const std::string_view hex = text.substr(text.rfind(' ') + 1);
+    secret->resize(hex.size() / 2);
+    for (size_t i = 0; i < secret->size(); i++) {
+      (*secret)[i] = static_cast<uint8_t>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+    }
+  }
+}
+
+bool TlsStream::make_records(bool server) {
+  const SSL_CIPHER* suite = SSL_get_current_cipher(ssl_);
+  const EVP_CIPHER* cipher = EVP_get_cipherbynid(SSL_CIPHER_get_cipher_nid(suite));
+  const EVP_MD* hash = SSL_CIPHER_get_handshake_digest(suite);
+  if (cipher == nullptr || hash == nullptr || client_secret_.empty() || server_secret_.empty()) return false;
+  sender_ = TlsRecords::make({cipher, hash, server ? server_secret_ : client_secret_}, true);
+  receiver_ = TlsRecords::make({cipher, hash, server ? client_secret_ : server_secret_}, false);
+  return sender_ && receiver_;
+}
 
 std::optional<crypto::Bytes32> TlsStream::peer_fingerprint() const {
   return fingerprint_of(SSL_get0_peer_certificate(ssl_));
@@ -135,7 +165,7 @@ std::string TlsStream::handshake(bool server, const Deadline& deadline) {
     const bool sent = flush(socket_, out_, deadline);
     if (!what.empty()) return what;
     if (!sent) return "the peer closed the connection";
-    if (error == SSL_ERROR_NONE) return "";
+    if (error == SSL_ERROR_NONE) return make_records(server) ? "" : "the cipher cannot be set up";
     pollfd wait{socket_, POLLIN, 0};
     if (::poll(&wait, 1, poll_timeout_ms(deadline)) == 0) return "the peer does not answer";
   }

@@ -11,14 +11,14 @@
 #include "common/clock.h"
 #include "common/crypto.h"
 #include "common/result.h"
+#include "wire/tls_records.h"
 
 struct ssl_st;
 struct ssl_ctx_st;
 
 namespace sluice::wire {
 
-// TLS state over a socket. Ciphertext to be sent collects in `out`, so that encrypting needs no
-// system call and sending needs no lock. The socket stays its owner's.
+// A TLS handshake on a socket, and the keys that come of it. The socket stays its owner's.
 class TlsStream {
  public:
   TlsStream(ssl_ctx_st* context, int socket);
@@ -26,18 +26,27 @@ class TlsStream {
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  ssl_st* ssl() { return ssl_; }
-  std::vector<unsigned char>& out() { return out_; }
   // SHA-256 of the peer's certificate in DER form; nothing when it sent none.
   std::optional<crypto::Bytes32> peer_fingerprint() const;
-  // Finishes the handshake; an empty string is success, else what went wrong.
+  // Finishes the handshake; an empty string is success, else what went wrong. The deadline holds for all of
+  // it.
   std::string handshake(bool server, const Deadline& deadline);
+  // After the handshake, once: the keys of what we send and of what the peer sends.
+  std::unique_ptr<TlsRecords> take_sender() { return std::move(sender_); }
+  std::unique_ptr<TlsRecords> take_receiver() { return std::move(receiver_); }
 
  private:
   friend struct TlsBio;
+  bool make_records(bool server);
+  static void note_secret(const ssl_st* ssl, const char* line);
+
   ssl_st* ssl_ = nullptr;
   int socket_;
-  std::vector<unsigned char> out_;
+  std::vector<unsigned char> out_;  // what the handshake wants sent
+  std::vector<uint8_t> client_secret_;
+  std::vector<uint8_t> server_secret_;
+  std::unique_ptr<TlsRecords> sender_;
+  std::unique_ptr<TlsRecords> receiver_;
 };
 
 // The certificate and key of a worker; loaded once, used by every session process.

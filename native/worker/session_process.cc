@@ -15,6 +15,7 @@
 #include "wire/hello_message.h"
 #include "wire/hello_server.h"
 #include "worker/address_room.h"
+#include "worker/image_cache.h"
 #include "worker/server_nvml.h"
 #include "worker/session_driver.h"
 #include "worker/session_nvml.h"
@@ -161,6 +162,11 @@ class SessionProcess {
     json::Value body = welcome(start_.probe["driverVersion"], devices, {std::string(wire::kNvmlFeature)});
     if (const std::string release = nvml.driver_release(); !release.empty())
       body.set("driverRelease", release);
+    const ImageCacheUse cache = image_cache_use(start_.cache_dir);
+    body.set("imageCache", json::Value::object({{"images", cache.images},
+                                                {"bytes", cache.bytes},
+                                                {"limitBytes", image_cache_limit()},
+                                                {"kept", !start_.cache_dir.empty()}}));
     if (!send_welcome(body)) return;
     std::thread(&SessionProcess::watch_channel, this, nullptr).detach();
     begin_serving();

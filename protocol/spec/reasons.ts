@@ -21,7 +21,6 @@ export const COPY_BATCH = 'batched copies are not carried yet';
 export const LINKER = 'the run-time linker is not carried yet';
 export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
 export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';
-export const VMM = 'virtual memory management is not carried yet';
 export const POOLS13 = 'pools by location are not carried yet; cuDeviceGetMemPool answers for devices';
 export const DECOMPRESS = 'decompression in batches is not carried yet';
 export const MEM_OPS = 'memory operations in streams are not carried yet';

@@ -6,6 +6,8 @@ import { SluiceError } from '../errors';
 
 export interface NativePaths {
   readonly workerBinary: string;
+  /** Tries what a runtime library does; see proxy/doctor.ts. */
+  readonly doctorBinary: string;
   /** Folder of the libraries that a CUDA program loads. */
   readonly clientLibraries: string;
   readonly clientDriver: string;
@@ -34,6 +36,7 @@ export function nativePaths(configured: string | null): NativePaths {
   const build = configured ?? join(projectRoot(), 'native/build');
   return {
     workerBinary: join(build, 'bin/sluice-worker'),
+    doctorBinary: join(build, 'bin/sluice-doctor'),
     clientLibraries: join(build, 'lib/client'),
     clientDriver: join(build, 'lib/client/libcuda.so.1'),
     softgpuDriver: join(build, 'lib/softgpu/libcuda.so.1'),

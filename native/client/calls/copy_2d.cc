@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "client/captures.h"
 #include "client/scope.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
@@ -91,6 +92,26 @@ CUresult copy_rows(Scope& scope, Stream* stream, Side dst, Side src, size_t widt
   return CUDA_SUCCESS;
 }
 
+CUresult capture_rows(Scope& scope, Stream* stream, const CUDA_MEMCPY2D& c) {
+  CUDA_MEMCPY3D copy{};
+  copy.srcXInBytes = c.srcXInBytes;
+  copy.srcY = c.srcY;
+  copy.srcMemoryType = c.srcMemoryType;
+  copy.srcHost = c.srcHost;
+  copy.srcDevice = c.srcDevice;
+  copy.srcPitch = c.srcPitch;
+  copy.dstXInBytes = c.dstXInBytes;
+  copy.dstY = c.dstY;
+  copy.dstMemoryType = c.dstMemoryType;
+  copy.dstHost = c.dstHost;
+  copy.dstDevice = c.dstDevice;
+  copy.dstPitch = c.dstPitch;
+  copy.WidthInBytes = c.WidthInBytes;
+  copy.Height = c.Height;
+  copy.Depth = 1;
+  return capture_copy(scope, stream, copy);
+}
+
 CUresult copy(const CUDA_MEMCPY2D* given, CUstream handle) {
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
@@ -111,6 +132,7 @@ CUresult copy(const CUDA_MEMCPY2D* given, CUstream handle) {
                                c.dstPitch, c.WidthInBytes, &dst)) {
     return error;
   }
+  if (scope.capture != 0 && !(src.device && dst.device)) return capture_rows(scope, stream, c);
   const bool rows_touch = src.pitch == c.WidthInBytes && dst.pitch == c.WidthInBytes;
   if (src.device != dst.device && rows_touch) {
     return cuMemcpyAsync(dst.address, src.address, c.WidthInBytes * c.Height, handle);

@@ -111,6 +111,11 @@ CUresult call_on_host(CUstream handle, HostTask task) {
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.find(handle, &stream)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (scope.capture != 0) {
+    if (task.function != nullptr) return capture_function(scope, stream, task.function, task.user_data);
+    invalidate_captures(*scope.session, {{scope.capture, stream}});  // a callback cannot be captured
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   task.channel = scope.channel;
   const uint32_t number = scope.session->tasks.add(task);
   wire::AsyncFrame<8> frame(CallId::cuLaunchHostFunc);

@@ -94,8 +94,14 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {
   Scope scope;
   if (CUresult error = scope.enter()) return error;
-  const auto range = scope.session->memory.device_range(dptr);
+  auto range = scope.session->memory.device_range(dptr);
   if (!range) return CUDA_ERROR_NOT_FOUND;
+  if (range->mapped) {
+    const auto mapping = scope.session->virtual_memory.mapping_of(dptr);
+    if (!mapping) return CUDA_ERROR_NOT_FOUND;
+    range->base = mapping->base;
+    range->bytes = mapping->bytes;
+  }
   if (pbase != nullptr) *pbase = range->base;
   if (psize != nullptr) *psize = range->bytes;
   return CUDA_SUCCESS;

@@ -15,7 +15,7 @@ CUresult of_device_memory(const DeviceRange& range, CUpointer_attribute attribut
                           void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return give(data, static_cast<CUcontext>(range.pool ? nullptr : range.context->handle));
+      return give(data, static_cast<CUcontext>(range.pool || range.mapped ? nullptr : range.context->handle));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return give(data, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -83,6 +83,31 @@ CUresult of_host_memory(const HostRange& range, CUpointer_attribute attribute, C
   }
 }
 
+// Memory that cuMemMap put there; its range is the reservation.
+CUresult of_mapped_memory(const Session& session, const Mapping& mapping, CUpointer_attribute attribute,
+                          CUdeviceptr ptr, void* data) {
+  const int device = mapping.memory->device;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: {
+      const auto reservation = session.virtual_memory.reservation_of(mapping.base, mapping.bytes);
+      if (!reservation) return CUDA_ERROR_INVALID_VALUE;
+      return attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE ? give(data, reservation->bytes)
+                                                          : give(data, reservation->base);
+    }
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: {
+      const auto known = mapping.access.find(device);
+      return give(data, static_cast<int>(known == mapping.access.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                                                                       : known->second));
+    }
+    default:
+      return of_device_memory(
+          {mapping.base, mapping.bytes, session.devices[static_cast<size_t>(device)]->primary, nullptr,
+           mapping.id, true},
+          attribute, ptr, data);
+  }
+}
+
 // What the plural form writes for memory that CUDA does not know.
 CUresult of_unknown_memory(CUpointer_attribute attribute, CUdeviceptr ptr, void* data) {
   switch (attribute) {
@@ -110,6 +135,9 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
   if (CUresult error = scope.enter()) return error;
+  if (const auto mapping = scope.session->virtual_memory.mapping_of(ptr)) {
+    return of_mapped_memory(*scope.session, *mapping, attribute, ptr, data);
+  }
   if (const auto range = scope.session->memory.device_range(ptr)) {
     return of_device_memory(*range, attribute, ptr, data);
   }

@@ -78,7 +78,9 @@ void cuCtxDestroy_v2(Session& session, Request& request) {
 
 void cuCtxSynchronize(Session& session, Request& request) {
   if (!request.args.finished()) return session.bad_frame(request);
-  session.give_lead();
+  const bool soon =
+      !session.has_free_streams() && session.done_soon([&] { return session.driver.cuStreamQuery(nullptr); });
+  if (!soon) session.give_lead();
   session.finish(request, session.driver.cuCtxSynchronize());
 }
 

@@ -14,6 +14,41 @@ CUresult copy_down(Session& session, uint8_t* into, CUdeviceptr from, size_t byt
   return result == CUDA_SUCCESS ? session.driver.cuStreamSynchronize(stream) : result;
 }
 
+bool send_download(Session& session, uint32_t download, uint64_t offset, const uint8_t* data, size_t bytes) {
+  struct __attribute__((packed)) {
+    uint32_t download;
+    uint64_t offset;
+  } head{download, offset};
+  return session.send(wire::ResponseKind::download, &head, sizeof head, data, bytes);
+}
+
+// The answer with the bytes from where they lie, once the stream has come here.
+void send_in_place(Session& session, Request& request, const uint8_t* source, uint64_t bytes,
+                   CUstream stream) {
+  const bool soon = session.done_soon([&] { return session.driver.cuStreamQuery(stream); });
+  if (!soon || bytes > Staging::kChunk) session.give_lead();
+  const CUresult result = session.driver.cuStreamSynchronize(stream);
+  if (result != CUDA_SUCCESS) return session.finish(request, result);
+  const std::lock_guard lock(session.write_mutex());
+  session.send_head(request, CUDA_SUCCESS, bytes, source, bytes);
+}
+
+// An asynchronous copy whose pieces are sent from where they lie.
+struct InPlace {
+  Session* session;
+  uint32_t download;
+  const uint8_t* source;
+  uint64_t bytes;
+};
+
+void send_pieces(void* argument) {
+  const std::unique_ptr<InPlace> copy(static_cast<InPlace*>(argument));
+  for (uint64_t offset = 0; offset < copy->bytes; offset += Staging::kChunk) {
+    const size_t bytes = std::min<uint64_t>(copy->bytes - offset, Staging::kChunk);
+    if (!send_download(*copy->session, copy->download, offset, copy->source + offset, bytes)) return;
+  }
+}
+
 // One piece of an asynchronous copy to the client, sent when the stream has come to it.
 struct Piece {
   Session* session;
@@ -26,11 +61,7 @@ struct Piece {
 
 void send_piece(void* argument) {
   const std::unique_ptr<Piece> piece(static_cast<Piece*>(argument));
-  struct __attribute__((packed)) {
-    uint32_t download;
-    uint64_t offset;
-  } head{piece->download, piece->offset};
-  piece->session->send(wire::ResponseKind::download, &head, sizeof head, piece->buffer->memory, piece->bytes);
+  send_download(*piece->session, piece->download, piece->offset, piece->buffer->memory, piece->bytes);
   if (piece->last) piece->session->downloads.give_back(piece->buffer);
 }
 
@@ -42,8 +73,19 @@ void cuMemcpyHtoDAsync_v2(Session& session, Request& request) {
   if (!request.args.finished()) return session.bad_frame(request);
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  CUresult result = CUDA_SUCCESS;
+  if (uint8_t* target = session.host_visible.find_idle(address, request.bulk_bytes, stream)) {
+    if (!session.read_bulk(request, target, request.bulk_bytes)) return;
+    return session.finish(request, CUDA_SUCCESS);
+  }
   const bool may_wait = !session.host_tasks.outstanding();
+  if (request.bulk_bytes <= Staging::kSmallChunk) {
+    const size_t bytes = request.bulk_bytes;
+    uint8_t* part = session.staging.take_part(bytes, stream, may_wait);
+    if (part == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!session.read_bulk(request, part, bytes)) return;
+    return session.finish(request, session.driver.cuMemcpyHtoDAsync_v2(address, part, bytes, stream));
+  }
+  CUresult result = CUDA_SUCCESS;
   while (request.bulk_bytes > 0 && result == CUDA_SUCCESS) {
     const size_t bytes = std::min<uint64_t>(request.bulk_bytes, Staging::kChunk);
     Staging::Chunk* chunk = session.staging.take(bytes, may_wait);
@@ -64,10 +106,13 @@ void cuMemcpyDtoH_v2(Session& session, Request& request) {
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
   if (CUresult earlier = session.take_error()) return session.finish(request, earlier);
+  if (const uint8_t* source = session.host_visible.find(address, bytes, stream)) {
+    return send_in_place(session, request, source, bytes, stream);
+  }
   DownloadBuffers::Buffer* buffer = session.downloads.take();
   if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);
-  const bool waits = session.host_tasks.outstanding() || session.driver.cuStreamQuery(stream) != CUDA_SUCCESS;
-  if (waits || bytes > Staging::kChunk) session.give_lead();
+  const bool soon = session.done_soon([&] { return session.driver.cuStreamQuery(stream); });
+  if (!soon || bytes > Staging::kChunk) session.give_lead();
 
   size_t part = std::min<uint64_t>(bytes, Staging::kChunk);
   CUresult result = copy_down(session, buffer->memory, address, part, stream);
@@ -100,6 +145,12 @@ void cuMemcpyDtoHAsync_v2(Session& session, Request& request) {
   if (!request.args.finished() || bytes == 0) return session.bad_frame(request);
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
+  if (const uint8_t* source = session.host_visible.find(address, bytes, stream)) {
+    auto copy = std::make_unique<InPlace>(InPlace{&session, download, source, bytes});
+    const CUresult result = session.driver.cuLaunchHostFunc(stream, send_pieces, copy.get());
+    if (result == CUDA_SUCCESS) static_cast<void>(copy.release());
+    return session.finish(request, result);
+  }
   // One buffer is enough: the stream copies the next piece after it has sent the one before.
   DownloadBuffers::Buffer* buffer = session.downloads.take();
   if (buffer == nullptr) return session.finish(request, CUDA_ERROR_OUT_OF_MEMORY);

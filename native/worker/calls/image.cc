@@ -10,6 +10,7 @@
 
 #include "common/crypto.h"
 #include "common/scoped_fd.h"
+#include "worker/image_cache.h"
 
 namespace sluice::worker {
 namespace {
@@ -165,6 +166,7 @@ ImageStatus read_image_request(Session& session, Request& request, ImageRequest*
   // A client may only keep for others what it says it keeps.
   if (transport == Transport::inline_and_kept && crypto::sha256(out->image) == hash) {
     write_cached(cache_path(session, hash), out->image);
+    trim_image_cache(session.context.cache_dir, image_cache_limit());
   }
   out->image.push_back(0);
   return ImageStatus::ready;

@@ -17,6 +17,7 @@ Session::Session(SessionContext& session_context)
       staging(session_context.driver),
       downloads(session_context.driver),
       late_copies(session_context.driver),
+      host_visible(session_context.driver),
       graphs(*this),
       input_(session_context.connection) {}
 
@@ -158,6 +159,14 @@ CUdevice Session::device(int32_t ordinal) const {
 void Session::bind_context(uint32_t index, CUcontext handle, size_t ordinal, bool primary) {
   bind(index, handle);
   context_info_[index] = {handle, ordinal, primary};
+}
+
+void Session::note_stream(CUstream stream) {
+  unsigned flags = CU_STREAM_NON_BLOCKING;
+  if (driver.cuStreamGetFlags == nullptr || driver.cuStreamGetFlags(stream, &flags) != CUDA_SUCCESS ||
+      (flags & CU_STREAM_NON_BLOCKING) != 0) {
+    has_free_streams_ = true;
+  }
 }
 
 void Session::enter_context(uint32_t index) {

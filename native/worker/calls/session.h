@@ -4,7 +4,10 @@
 // one thread would make them. A call that waits for the GPU gives the lead to another thread first.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -12,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/clock.h"
 #include "generated/call_ids.h"
 #include "generated/driver_table.h"
 #include "generated/worker_calls.h"
@@ -20,7 +24,9 @@
 #include "worker/calls/graph_store.h"
 #include "worker/calls/handle_table.h"
 #include "worker/calls/host_task.h"
+#include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
+#include "worker/calls/virtual_memory.h"
 #include "worker/session.h"
 
 namespace sluice::worker {
@@ -63,10 +69,15 @@ class Session {
   }
   template <typename Handle>
   bool take(uint32_t index, Handle* handle) {
-    return table_of(handle).take(index, reinterpret_cast<void**>(handle));
+    const bool found = table_of(handle).take(index, reinterpret_cast<void**>(handle));
+    if constexpr (std::is_same_v<Handle, CUstream>) {
+      if (found) staging.close_part(*handle);
+    }
+    return found;
   }
   template <typename Handle>
   void bind(uint32_t index, Handle handle) {
+    if constexpr (std::is_same_v<Handle, CUstream>) note_stream(handle);
     if (!table_of(&handle).bind(index, reinterpret_cast<void*>(handle))) broken_ = true;
   }
   void forget_function(uint32_t index) { functions_.forget(index); }
@@ -112,6 +123,21 @@ class Session {
   std::mutex& write_mutex() { return write_mutex_; }
   bool send_raw(const void* data, size_t size);
 
+  // Whether `query`, which asks the driver how far it is, says within some tens of microseconds that there
+  // is nothing to wait for, or an error. The leader can wait that long; handing the lead to another thread
+  // costs as much. False at once while a stream waits for the client.
+  template <typename Query>
+  bool done_soon(Query&& query) {
+    if (host_tasks.outstanding()) return false;
+    const auto end = SteadyClock::now() + kSoon;
+    while (query() == CUDA_ERROR_NOT_READY) {
+      if (SteadyClock::now() >= end) return false;
+      ::sched_yield();  // a software GPU may need this very core
+    }
+    return true;
+  }
+  // Whether there may be streams that the default one does not wait for.
+  bool has_free_streams() const { return has_free_streams_; }
   // Another thread leads from here on; the calling one may wait for the GPU, answer, and must then
   // return from its call without touching anything else of the session.
   void give_lead();
@@ -124,6 +150,7 @@ class Session {
   Staging staging;
   DownloadBuffers downloads;
   LateCopies late_copies;
+  const HostVisible host_visible;
   HostTaskTable host_tasks;
   GraphStore graphs;
   // Device memory by address: which device it was counted for, and how much.
@@ -133,9 +160,13 @@ class Session {
     uint32_t context;
   };
   std::map<CUdeviceptr, Allocation> allocations;
+  VirtualMemory virtual_memory;
   uint32_t current_context() const { return current_context_; }
 
  private:
+  static constexpr std::chrono::microseconds kSoon{50};
+
+  void note_stream(CUstream stream);
   HandleTable& table_of(CUcontext*) { return contexts_; }
   HandleTable& table_of(CUstream*) { return streams_; }
   HandleTable& table_of(CUevent*) { return events_; }
@@ -165,6 +196,7 @@ class Session {
   std::map<uint32_t, ContextInfo> context_info_;
   uint32_t current_context_ = 0;
   size_t current_ordinal_ = 0;
+  bool has_free_streams_ = false;
 
   std::mutex lead_mutex_;
   std::condition_variable lead_free_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 namespace sluice::worker {
 namespace {
@@ -12,6 +13,7 @@ constexpr size_t kMostLarge = 4;
 constexpr size_t kMostSmall = 64;
 // How many may be in use while a stream waits for the client, when waiting could be for ever.
 constexpr size_t kMostUnderTasks = 512;
+constexpr size_t kPartAlignment = 16;
 constexpr uint64_t kLeastLate = Staging::kSmallChunk;
 
 }  // namespace
@@ -84,7 +86,32 @@ void Staging::used_in(Chunk* chunk, CUstream stream) {
   (chunk->bytes == kSmallChunk ? small_ : large_).push_back(chunk);
 }
 
+uint8_t* Staging::take_part(size_t bytes, CUstream stream, bool may_wait) {
+  CUcontext context = nullptr;
+  if (driver_.cuCtxGetCurrent(&context) != CUDA_SUCCESS) return nullptr;
+  if (shared_ == nullptr || shared_->context != context || shared_stream_ != stream ||
+      shared_used_ + bytes > kSmallChunk) {
+    close_part();
+    shared_ = take(kSmallChunk, may_wait);
+    if (shared_ == nullptr) return nullptr;
+    shared_stream_ = stream;
+    shared_used_ = 0;
+  }
+  uint8_t* part = shared_->memory + shared_used_;
+  shared_used_ = (shared_used_ + bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+  return part;
+}
+
+void Staging::close_part() {
+  if (Chunk* chunk = std::exchange(shared_, nullptr)) used_in(chunk, shared_stream_);
+}
+
+void Staging::close_part(CUstream stream) {
+  if (shared_stream_ == stream) close_part();
+}
+
 void Staging::forget(CUcontext context) {
+  if (shared_ != nullptr && shared_->context == context) shared_ = nullptr;
   const auto of_context = [context](const Chunk* chunk) { return chunk->context == context; };
   std::erase_if(idle_, of_context);
   std::erase_if(large_, of_context);

@@ -35,6 +35,11 @@ class Staging {
   Chunk* take(size_t bytes, bool may_wait);
   // The stream's copy from the chunk has been enqueued.
   void used_in(Chunk* chunk, CUstream stream);
+  // Room for a small copy, at most kSmallChunk, that is put into the stream next: copies in a row share a
+  // chunk, and one event tells of all of them. Null as above.
+  uint8_t* take_part(size_t bytes, CUstream stream, bool may_wait);
+  // The stream is about to be destroyed: no event could be recorded in it any more.
+  void close_part(CUstream stream);
   // The context is about to go: its chunks as well.
   void forget(CUcontext context);
 
@@ -44,12 +49,16 @@ class Staging {
 
  private:
   Chunk* reuse(std::deque<Chunk*>& busy, CUcontext context, bool wait);
+  void close_part();
 
   generated::DriverTable& driver_;
   std::vector<Chunk*> all_;
   std::vector<Chunk*> idle_;  // never enqueued since they were taken last
   std::deque<Chunk*> large_;  // in use, oldest first
   std::deque<Chunk*> small_;
+  Chunk* shared_ = nullptr;  // by the small copies of a row, all in one stream
+  CUstream shared_stream_ = nullptr;
+  size_t shared_used_ = 0;
 };
 
 // Page-locked chunks on the way from the GPU to the client. Thread-safe: they are given back by the

@@ -19,10 +19,7 @@ void cuStreamSynchronize(Session& session, Request& request) {
   if (!request.args.finished()) return session.bad_frame(request);
   CUstream stream = nullptr;
   if (!session.find(index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  // A stream of its own that is done needs no waiting. The default stream waits for others as well.
-  const CUresult state = stream ? session.driver.cuStreamQuery(stream) : CUDA_ERROR_NOT_READY;
-  if (state != CUDA_ERROR_NOT_READY) return session.finish(request, state);
-  session.give_lead();
+  if (!session.done_soon([&] { return session.driver.cuStreamQuery(stream); })) session.give_lead();
   session.finish(request, session.driver.cuStreamSynchronize(stream));
 }
 
@@ -31,9 +28,7 @@ void cuEventSynchronize(Session& session, Request& request) {
   if (!request.args.finished()) return session.bad_frame(request);
   CUevent event = nullptr;
   if (!session.find(index, &event)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
-  const CUresult state = session.driver.cuEventQuery(event);
-  if (state != CUDA_ERROR_NOT_READY) return session.finish(request, state);
-  session.give_lead();
+  if (!session.done_soon([&] { return session.driver.cuEventQuery(event); })) session.give_lead();
   session.finish(request, session.driver.cuEventSynchronize(event));
 }
 

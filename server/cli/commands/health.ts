@@ -13,12 +13,16 @@ export function healthCommand(): Command {
     });
 }
 
-/** Prints findings and answers the exit status. */
-export async function printFindings(findings: readonly Finding[], json: boolean): Promise<number> {
+/** Prints findings and answers the exit status. `values`: what else belongs into the JSON form. */
+export async function printFindings(
+  findings: readonly Finding[],
+  json: boolean,
+  values?: Readonly<Record<string, unknown>>,
+): Promise<number> {
   const { isHealthy } = await import('../../proxy/findings');
   const { print, printJson } = await import('../output');
   const ok = isHealthy(findings);
-  if (json) printJson({ ok, findings });
+  if (json) printJson({ ok, findings, ...(values && { values }) });
   else {
     for (const finding of findings) {
       print(`[${finding.severity.toUpperCase().padEnd(7)}] ${finding.title}: ${finding.detail}`);
