@@ -26,7 +26,7 @@ struct GraphTask {
   CUhostFn function = nullptr;
   void* user_data = nullptr;
   bool is_copy = false;
-  CUDA_MEMCPY3D copy{};        // as the program gave it
+  CUDA_MEMCPY3D copy{};         // as the program gave it
   std::vector<uint8_t> packed;  // rows on their way to memory that they do not fill
 
   GraphTask() = default;

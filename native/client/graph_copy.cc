@@ -6,8 +6,8 @@ namespace sluice::client {
 namespace {
 
 const uint8_t* source_row(const CUDA_MEMCPY3D& c, size_t y, size_t z) {
-  return static_cast<const uint8_t*>(c.srcHost) +
-         ((z + c.srcZ) * c.srcHeight + y + c.srcY) * c.srcPitch + c.srcXInBytes;
+  return static_cast<const uint8_t*>(c.srcHost) + ((z + c.srcZ) * c.srcHeight + y + c.srcY) * c.srcPitch +
+         c.srcXInBytes;
 }
 
 uint8_t* target_row(const CUDA_MEMCPY3D& c, size_t y, size_t z) {

@@ -42,8 +42,8 @@ CUresult put_kernel(Scope& scope, NodeData* data, wire::GraphNode* node) {
   const void* const handle = kernel.func ? static_cast<const void*>(kernel.func) : kernel.kern;
   Function* function = scope.session->functions.find(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (function->context != nullptr && (function->context->epoch.load() != function->epoch ||
-                                       function->context->channel != scope.channel)) {
+  if (function->context != nullptr &&
+      (function->context->epoch.load() != function->epoch || function->context->channel != scope.channel)) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
   const LaunchShape shape{{kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ},
@@ -51,7 +51,8 @@ CUresult put_kernel(Scope& scope, NodeData* data, wire::GraphNode* node) {
                           kernel.sharedMemBytes};
   if (CUresult error = check_shape(scope, *function, shape)) return error;
   KernelParameters parameters;
-  if (CUresult error = find_parameters(*function, kernel.kernelParams, kernel.extra, &parameters)) return error;
+  if (CUresult error = find_parameters(*function, kernel.kernelParams, kernel.extra, &parameters))
+    return error;
   if (parameters.bytes > wire::kMaxNodeParameterBytes) return CUDA_ERROR_INVALID_VALUE;
   std::vector<uint8_t> packed(parameters.bytes);
   pack(*function->info, parameters, packed.data());
@@ -72,8 +73,8 @@ CUresult put_kernel(Scope& scope, NodeData* data, wire::GraphNode* node) {
 }
 
 // Makes one side of a copy say what it is, and fills in what the program may leave out.
-CUresult settle_side(const Scope& scope, CUmemorytype* type, const void* host, CUdeviceptr* device, size_t width,
-                     size_t rows, size_t* pitch, size_t* height, const void** settled_host) {
+CUresult settle_side(const Scope& scope, CUmemorytype* type, const void* host, CUdeviceptr* device,
+                     size_t width, size_t rows, size_t* pitch, size_t* height, const void** settled_host) {
   if (*type == CU_MEMORYTYPE_UNIFIED) {
     *type = scope.session->memory.device_range(*device) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
     if (*type == CU_MEMORYTYPE_HOST) host = reinterpret_cast<const void*>(*device);
@@ -102,20 +103,22 @@ CUresult put_copy(Scope& scope, NodeData* data, wire::GraphNode* node) {
   c.Depth = std::max<size_t>(c.Depth, 1);
   const void* source = nullptr;
   const void* target = nullptr;
-  if (CUresult error = settle_side(scope, &c.srcMemoryType, c.srcHost, &c.srcDevice, c.WidthInBytes + c.srcXInBytes,
-                                   c.Height + c.srcY, &c.srcPitch, &c.srcHeight, &source)) {
+  if (CUresult error =
+          settle_side(scope, &c.srcMemoryType, c.srcHost, &c.srcDevice, c.WidthInBytes + c.srcXInBytes,
+                      c.Height + c.srcY, &c.srcPitch, &c.srcHeight, &source)) {
     return error;
   }
-  if (CUresult error = settle_side(scope, &c.dstMemoryType, c.dstHost, &c.dstDevice, c.WidthInBytes + c.dstXInBytes,
-                                   c.Height + c.dstY, &c.dstPitch, &c.dstHeight, &target)) {
+  if (CUresult error =
+          settle_side(scope, &c.dstMemoryType, c.dstHost, &c.dstDevice, c.WidthInBytes + c.dstXInBytes,
+                      c.Height + c.dstY, &c.dstPitch, &c.dstHeight, &target)) {
     return error;
   }
   c.srcHost = source;
   c.dstHost = const_cast<void*>(target);
-  node->copy.src = side_on_wire(c.srcMemoryType, c.srcDevice, c.srcPitch, c.srcHeight, c.srcXInBytes, c.srcY,
-                                c.srcZ);
-  node->copy.dst = side_on_wire(c.dstMemoryType, c.dstDevice, c.dstPitch, c.dstHeight, c.dstXInBytes, c.dstY,
-                                c.dstZ);
+  node->copy.src =
+      side_on_wire(c.srcMemoryType, c.srcDevice, c.srcPitch, c.srcHeight, c.srcXInBytes, c.srcY, c.srcZ);
+  node->copy.dst =
+      side_on_wire(c.dstMemoryType, c.dstDevice, c.dstPitch, c.dstHeight, c.dstXInBytes, c.dstY, c.dstZ);
   node->copy.width = c.WidthInBytes;
   node->copy.height = c.Height;
   node->copy.depth = c.Depth;
@@ -257,8 +260,8 @@ NodeData from_wire(Session& session, const wire::GraphNode& node) {
     case CU_GRAPH_NODE_TYPE_KERNEL: {
       auto& kernel = params.kernel;
       const Function* function = session.functions.at_index(node.function);
-      kernel = {nullptr,       node.grid[0],  node.grid[1],      node.grid[2], node.block[0], node.block[1],
-                node.block[2], node.shared_bytes, nullptr,       nullptr,      nullptr,       nullptr};
+      kernel = {nullptr,       node.grid[0],      node.grid[1], node.grid[2], node.block[0], node.block[1],
+                node.block[2], node.shared_bytes, nullptr,      nullptr,      nullptr,       nullptr};
       if (function == nullptr) return data;
       if (function->is_kernel) {
         kernel.kern = static_cast<CUkernel>(function->handle);
@@ -294,7 +297,8 @@ NodeData from_wire(Session& session, const wire::GraphNode& node) {
       return data;
     }
     case CU_GRAPH_NODE_TYPE_MEMSET:
-      params.memset = {node.address, node.pitch, node.value, node.element_bytes, node.width, node.height, nullptr};
+      params.memset = {node.address, node.pitch,  node.value, node.element_bytes,
+                       node.width,   node.height, nullptr};
       return data;
     case CU_GRAPH_NODE_TYPE_HOST:
       if (data.task != nullptr) params.host = {data.task->function, data.task->user_data};

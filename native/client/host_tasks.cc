@@ -201,7 +201,8 @@ void* HostTasks::download_target(uint32_t number, uint64_t offset, uint64_t byte
 
 void HostTasks::downloaded(uint32_t number, uint64_t offset, uint64_t bytes) {
   if ((number & wire::kGraphDownload) != 0) {
-    if (const auto task = find_graph_task(number & ~wire::kGraphDownload)) rows_arrived(*task, offset + bytes);
+    if (const auto task = find_graph_task(number & ~wire::kGraphDownload))
+      rows_arrived(*task, offset + bytes);
     return;
   }
   const std::lock_guard lock(mutex_);

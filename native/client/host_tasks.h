@@ -36,8 +36,8 @@ struct HostTask {
   std::function<void(bool failed)> action;
   std::shared_ptr<Gate> after;
   std::shared_ptr<Gate> opens;
-  Context* context = nullptr;  // which a gate that failed ends
-  bool lost = false;           // the stream never came here: its connection has ended
+  Context* context = nullptr;                         // which a gate that failed ends
+  bool lost = false;                                  // the stream never came here: its connection has ended
   std::function<void(std::vector<uint8_t>*)> gather;  // makes the bytes to be sent, instead of `source`
   std::shared_ptr<const void> keeps;                  // until the task is done
 };

@@ -7,7 +7,8 @@
 
 namespace sluice::client {
 
-constexpr uint32_t kMostDynamicMemory = 1u << 30;  // nonsense is refused here; the exact limit is the worker's
+constexpr uint32_t kMostDynamicMemory = 1u
+                                        << 30;  // nonsense is refused here; the exact limit is the worker's
 struct LaunchShape {
   unsigned grid[3];
   unsigned block[3];
@@ -45,7 +46,8 @@ struct KernelParameters {
   size_t bytes = 0;
 };
 
-inline CUresult find_parameters(const Function& function, void** kernel_params, void** extra, KernelParameters* out) {
+inline CUresult find_parameters(const Function& function, void** kernel_params, void** extra,
+                                KernelParameters* out) {
   if (kernel_params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (extra != nullptr) {
     const size_t* size = nullptr;

@@ -30,15 +30,15 @@ constexpr uint16_t kShort = 8;
 
 // Frames of the runtime itself, beside those of driver functions.
 enum class ControlCall : uint16_t {
-  set_context = 0xf000,        // u32 context: the calls that follow are made in it
-  host_task_done = 0xf001,     // u32 task [bulk: data that it was asked for]
-  bind_default_pool = 0xf002,  // i32 device, u32 pool: the handle stands for the device's own pool
-  host_copy = 0xf004,          // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
-                               // stream has come here and the client has sent the bytes
-  graph_bind = 0xf010,         // u32 graph [bulk: u32 node, …]: handles for the nodes as last described
-  graph_child = 0xf011,        // u32 graph, u32 node: the handle stands for the node's own graph
-  capture_node = 0xf012,       // u32 stream, a node that the client serves, in a stream that is captured
-  invalidate_capture = 0xf013, // u32 stream: the program did what a capture does not survive
+  set_context = 0xf000,         // u32 context: the calls that follow are made in it
+  host_task_done = 0xf001,      // u32 task [bulk: data that it was asked for]
+  bind_default_pool = 0xf002,   // i32 device, u32 pool: the handle stands for the device's own pool
+  host_copy = 0xf004,           // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
+                                // stream has come here and the client has sent the bytes
+  graph_bind = 0xf010,          // u32 graph [bulk: u32 node, …]: handles for the nodes as last described
+  graph_child = 0xf011,         // u32 graph, u32 node: the handle stands for the node's own graph
+  capture_node = 0xf012,        // u32 stream, a node that the client serves, in a stream that is captured
+  invalidate_capture = 0xf013,  // u32 stream: the program did what a capture does not survive
 };
 
 // Worker to client.
@@ -50,12 +50,12 @@ struct ResponseHeader {
 static_assert(sizeof(ResponseHeader) == 8);
 
 enum class ResponseKind : uint16_t {
-  reply = 1,      // u32 sequence, i32 result, data
-  download = 2,   // u32 download, u64 offset, data: bytes of an asynchronous copy to the host
-  host_task = 3,  // u32 task: a stream has reached a task that the client has to do
-  goodbye = 4,    // text: the session ends, and why
-  graph_task = 5, // u32 run, u32 task: a launch has reached a node that the client has to serve; answered by
-                  // host_task_done with the run
+  reply = 1,       // u32 sequence, i32 result, data
+  download = 2,    // u32 download, u64 offset, data: bytes of an asynchronous copy to the host
+  host_task = 3,   // u32 task: a stream has reached a task that the client has to do
+  goodbye = 4,     // text: the session ends, and why
+  graph_task = 5,  // u32 run, u32 task: a launch has reached a node that the client has to serve; answered by
+                   // host_task_done with the run
 };
 
 // Downloads of graphs have the task's number with this bit, and come again with each launch.

@@ -86,7 +86,7 @@ struct GraphNode {
   std::vector<MemOp> operations;
 
   uint64_t conditional = 0;
-  uint32_t condition = 0;         // CUgraphConditionalNodeType
+  uint32_t condition = 0;        // CUgraphConditionalNodeType
   std::vector<uint32_t> bodies;  // graphs
 };
 

@@ -54,10 +54,12 @@ void begin(Scope& scope, Stream& stream, Graph& graph, CUstreamCaptureMode mode,
   const uint64_t id = scope.session->next_id.fetch_add(1);
   graph.fetched = false;
   stream.capture.store(id, std::memory_order_release);
-  scope.session->captures.begin(id, {&stream, &graph, mode, scope.thread, is_new, is_blocking(&stream), false});
+  scope.session->captures.begin(id,
+                                {&stream, &graph, mode, scope.thread, is_new, is_blocking(&stream), false});
 }
 
-// What a question about a stream finds; the default stream cannot be asked about while it is tied to a capture.
+// What a question about a stream finds; the default stream cannot be asked about while it is tied to a
+// capture.
 CUresult look(Scope& scope, CUstream handle, Stream** stream, Capture* capture, uint64_t* id) {
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.look_up(handle, stream)) return error;
@@ -259,8 +261,8 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dep
   return scope.post(frame);
 }
 
-CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies, size_t numDependencies,
-                                           unsigned int flags) {
+CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies,
+                                           size_t numDependencies, unsigned int flags) {
   return cuStreamUpdateCaptureDependencies_v2(hStream, dependencies, nullptr, numDependencies, flags);
 }
 

@@ -29,9 +29,9 @@ CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CU
                               size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_KERNEL_NODE_PARAMS_v1& p = *nodeParams;
-  const CUDA_KERNEL_NODE_PARAMS_v2 params{p.func,      p.gridDimX,     p.gridDimY, p.gridDimZ, p.blockDimX,
-                                          p.blockDimY, p.blockDimZ,    p.sharedMemBytes, p.kernelParams,
-                                          p.extra,     nullptr,        nullptr};
+  const CUDA_KERNEL_NODE_PARAMS_v2 params{p.func,         p.gridDimX,  p.gridDimY,  p.gridDimZ,
+                                          p.blockDimX,    p.blockDimY, p.blockDimZ, p.sharedMemBytes,
+                                          p.kernelParams, p.extra,     nullptr,     nullptr};
   return cuGraphAddKernelNode_v2(phGraphNode, hGraph, dependencies, numDependencies, &params);
 }
 

@@ -46,7 +46,8 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PA
   const GraphNode* node = scope.session->graph_nodes.at_index(reply.get<uint32_t>());
   if (node != nullptr) params->hErrNode_out = static_cast<CUgraphNode>(node->handle);
   if (result != CUDA_SUCCESS) {
-    if (params->result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS) params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    if (params->result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS)
+      params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
     exec->kept.reset();
     scope.session->graph_execs.release(exec);
     return result;
@@ -151,7 +152,8 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
   if (CUresult error = scope.find(hGraphExec, &exec)) return error;
   if (CUresult error = scope.find(hStream, &stream)) return error;
   if (CUresult error = scope.need_context()) return error;
-  if (exec->context->channel != scope.channel || (stream != nullptr && stream->context->channel != scope.channel))
+  if (exec->context->channel != scope.channel ||
+      (stream != nullptr && stream->context->channel != scope.channel))
     return CUDA_ERROR_INVALID_HANDLE;
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   if (scope.capture != 0 || !exec->kept->must_be_told()) {
@@ -180,7 +182,8 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo) {
+CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
+                              CUgraphExecUpdateResultInfo* resultInfo) {
   if (resultInfo == nullptr) return CUDA_ERROR_INVALID_VALUE;
   GraphScope scope;
   GraphExec* exec = nullptr;
@@ -307,7 +310,8 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
   if (CUresult error = scope.begin(hGraphExec, &exec)) return error;
   if (CUresult error = scope.find(hNode, &node)) return error;
   const CUgraphNodeType type = node->data.params.type;
-  if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMCPY && type != CU_GRAPH_NODE_TYPE_MEMSET)
+  if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+      type != CU_GRAPH_NODE_TYPE_MEMSET)
     return CUDA_ERROR_INVALID_VALUE;
   wire::AsyncFrame<12> frame(CallId::cuGraphNodeSetEnabled);
   frame.put(exec->index);
@@ -330,7 +334,8 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
   if (CUresult error = scope.begin(hGraphExec, &exec)) return error;
   if (CUresult error = scope.find(hNode, &node)) return error;
   const CUgraphNodeType type = node->data.params.type;
-  if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMCPY && type != CU_GRAPH_NODE_TYPE_MEMSET)
+  if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+      type != CU_GRAPH_NODE_TYPE_MEMSET)
     return CUDA_ERROR_INVALID_VALUE;
   *isEnabled = exec->disabled.contains(node->index) ? 0 : 1;
   return CUDA_SUCCESS;

@@ -64,8 +64,8 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute att
   return scope.post(frame);
 }
 
-CUresult cuUserObjectCreate(CUuserObject* object_out, void* ptr, CUhostFn destroy, unsigned int initialRefcount,
-                            unsigned int flags) {
+CUresult cuUserObjectCreate(CUuserObject* object_out, void* ptr, CUhostFn destroy,
+                            unsigned int initialRefcount, unsigned int flags) {
   if (object_out == nullptr || destroy == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (initialRefcount == 0 || initialRefcount > kMostReferences || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
     return CUDA_ERROR_INVALID_VALUE;
@@ -103,7 +103,8 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count) {
 
 CUresult cuGraphRetainUserObject(CUgraph handle, CUuserObject object_handle, unsigned int count,
                                  unsigned int flags) {
-  if (count == 0 || count > kMostReferences || flags > CU_GRAPH_USER_OBJECT_MOVE) return CUDA_ERROR_INVALID_VALUE;
+  if (count == 0 || count > kMostReferences || flags > CU_GRAPH_USER_OBJECT_MOVE)
+    return CUDA_ERROR_INVALID_VALUE;
   GraphScope scope;
   Graph* graph = nullptr;
   if (CUresult error = scope.begin(handle, &graph)) return error;

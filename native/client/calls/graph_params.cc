@@ -78,7 +78,8 @@ CUresult cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams* nodeParams) 
 }
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
-  return get(hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, [&](auto& params) { *nodeParams = params.kernel; });
+  return get(hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams,
+             [&](auto& params) { *nodeParams = params.kernel; });
 }
 
 CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
@@ -90,7 +91,8 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
-  return set(hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, [&](auto& params) { params.kernel = *nodeParams; });
+  return set(hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams,
+             [&](auto& params) { params.kernel = *nodeParams; });
 }
 
 CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
@@ -158,15 +160,18 @@ CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent* event_out) {
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
-  return set(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, true, [&](auto& params) { params.eventWait.event = event; });
+  return set(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, true,
+             [&](auto& params) { params.eventWait.event = event; });
 }
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS* params_out) {
-  return get(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC, params_out, [&](auto& params) { *params_out = params.alloc; });
+  return get(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC, params_out,
+             [&](auto& params) { *params_out = params.alloc; });
 }
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr* dptr_out) {
-  return get(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE, dptr_out, [&](auto& params) { *dptr_out = params.free.dptr; });
+  return get(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE, dptr_out,
+             [&](auto& params) { *dptr_out = params.free.dptr; });
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {

@@ -35,9 +35,8 @@ CUresult list_nodes(CUgraph hGraph, CUgraphNode* nodes, size_t* count, bool root
   for (GraphNode* node : graph->nodes) {
     if (!roots_only || node->before.empty()) found.push_back(node);
   }
-  list(found, nodes != nullptr, count, [&](size_t i, GraphNode* const* node) {
-    nodes[i] = node ? handle_of(*node) : nullptr;
-  });
+  list(found, nodes != nullptr, count,
+       [&](size_t i, GraphNode* const* node) { nodes[i] = node ? handle_of(*node) : nullptr; });
   return CUDA_SUCCESS;
 }
 
@@ -93,8 +92,8 @@ CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, siz
   return cuGraphGetEdges_v2(hGraph, from, to, nullptr, numEdges);
 }
 
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies, CUgraphEdgeData* edgeData,
-                                       size_t* numDependencies) {
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies,
+                                       CUgraphEdgeData* edgeData, size_t* numDependencies) {
   return list_links(hNode, &GraphNode::before, dependencies, edgeData, numDependencies);
 }
 

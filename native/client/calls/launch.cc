@@ -142,8 +142,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
   if (config == nullptr || config->numAttrs > kMostAttributes) return CUDA_ERROR_INVALID_VALUE;
   if (config->numAttrs > 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
-                    {config->blockDimX, config->blockDimY, config->blockDimZ},
-                    config->sharedMemBytes};
+                          {config->blockDimX, config->blockDimY, config->blockDimZ},
+                          config->sharedMemBytes};
   return launch(f, shape, config->hStream, kernelParams, extra,
                 config->numAttrs > 0 ? config->attrs : nullptr, config->numAttrs);
 }

@@ -168,8 +168,8 @@ void cuStreamUpdateCaptureDependencies_v2(Session& session, Request& request) {
     return session.finish(request, call(session.driver.cuStreamUpdateCaptureDependencies, stream,
                                         after.nodes.data(), after.nodes.size(), flags));
   }
-  session.finish(request, call(session.driver.cuStreamUpdateCaptureDependencies_v2, stream, after.nodes.data(),
-                               after.data.data(), after.nodes.size(), flags));
+  session.finish(request, call(session.driver.cuStreamUpdateCaptureDependencies_v2, stream,
+                               after.nodes.data(), after.data.data(), after.nodes.size(), flags));
 }
 
 // What the next node of the stream will come after.

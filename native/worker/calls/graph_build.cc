@@ -42,7 +42,8 @@ void change_edges(Session& session, Request& request, bool add) {
   for (uint32_t i = 0; i < count; i++) {
     const NodeRecord* first = session.graphs.node(request.args.get<uint32_t>());
     const NodeRecord* second = session.graphs.node(request.args.get<uint32_t>());
-    if (const uint8_t* bytes = request.args.bytes(sizeof data[i])) std::memcpy(&data[i], bytes, sizeof data[i]);
+    if (const uint8_t* bytes = request.args.bytes(sizeof data[i]))
+      std::memcpy(&data[i], bytes, sizeof data[i]);
     known = known && first != nullptr && second != nullptr && first->graph == graph_index &&
             second->graph == graph_index;
     if (!known) continue;
@@ -102,8 +103,7 @@ void cuGraphAddNode_v2(Session& session, Request& request) {
   NodeRecord record;
   std::shared_ptr<GraphTask> task;
   std::vector<CUgraph> bodies;
-  const CUresult result =
-      make_node(session, graph->graph, edges, node, &record, &task, &bodies);
+  const CUresult result = make_node(session, graph->graph, edges, node, &record, &task, &bodies);
   if (result != CUDA_SUCCESS) return session.finish(request, result);
   const CUgraphNode made = record.first;
   if (!session.graphs.add_node(index, graph_index, std::move(record))) return session.bad_frame(request);

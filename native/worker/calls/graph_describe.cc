@@ -110,9 +110,23 @@ CUresult Description::read_copy(CUgraphNode handle, wire::NodeCopy* copy) {
   CUDA_MEMCPY3D c{};
   if (CUresult error = call(driver_.cuGraphMemcpyNodeGetParams, handle, &c)) return error;
   copy->src = {c.srcMemoryType == CU_MEMORYTYPE_ARRAY ? wire::CopyPlace::array : wire::CopyPlace::device,
-               c.srcDevice, 0, c.srcPitch, c.srcHeight, c.srcXInBytes, c.srcY, c.srcZ, c.srcLOD};
+               c.srcDevice,
+               0,
+               c.srcPitch,
+               c.srcHeight,
+               c.srcXInBytes,
+               c.srcY,
+               c.srcZ,
+               c.srcLOD};
   copy->dst = {c.dstMemoryType == CU_MEMORYTYPE_ARRAY ? wire::CopyPlace::array : wire::CopyPlace::device,
-               c.dstDevice, 0, c.dstPitch, c.dstHeight, c.dstXInBytes, c.dstY, c.dstZ, c.dstLOD};
+               c.dstDevice,
+               0,
+               c.dstPitch,
+               c.dstHeight,
+               c.dstXInBytes,
+               c.dstY,
+               c.dstZ,
+               c.dstLOD};
   copy->width = c.WidthInBytes;
   copy->height = std::max<uint64_t>(c.Height, 1);
   copy->depth = std::max<uint64_t>(c.Depth, 1);

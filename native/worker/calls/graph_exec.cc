@@ -173,8 +173,7 @@ void cuGraphExecNodeSetParams(Session& session, Request& request) {
   if (!request.args.finished()) return session.bad_frame(request);
   NodeRecord* record = session.graphs.node(node_index);
   if (exec == nullptr || record == nullptr) return session.finish(request, CUDA_ERROR_INVALID_VALUE);
-  GraphRecord* child =
-      node.type == CU_GRAPH_NODE_TYPE_GRAPH ? session.graphs.graph(node.graph) : nullptr;
+  GraphRecord* child = node.type == CU_GRAPH_NODE_TYPE_GRAPH ? session.graphs.graph(node.graph) : nullptr;
   if (child != nullptr) {
     if (CUresult error = session.graphs.own_tasks(session.graphs.root_of(*child)))
       return session.finish(request, error);

@@ -14,8 +14,8 @@ void cuDeviceGetGraphMemAttribute(Session& session, Request& request) {
   const auto attribute = static_cast<CUgraphMem_attribute>(request.args.get<int32_t>());
   if (!request.args.finished() || !session.device_exists(ordinal)) return session.bad_frame(request);
   uint64_t value = 0;
-  const CUresult result = call(session.driver.cuDeviceGetGraphMemAttribute, session.device(ordinal), attribute,
-                               static_cast<void*>(&value));
+  const CUresult result = call(session.driver.cuDeviceGetGraphMemAttribute, session.device(ordinal),
+                               attribute, static_cast<void*>(&value));
   wire::Writer answer;
   if (result == CUDA_SUCCESS) answer.put(value);
   session.finish(request, result, answer);
@@ -26,8 +26,8 @@ void cuDeviceSetGraphMemAttribute(Session& session, Request& request) {
   const auto attribute = static_cast<CUgraphMem_attribute>(request.args.get<int32_t>());
   auto value = request.args.get<uint64_t>();
   if (!request.args.finished() || !session.device_exists(ordinal)) return session.bad_frame(request);
-  session.finish(request, call(session.driver.cuDeviceSetGraphMemAttribute, session.device(ordinal), attribute,
-                               static_cast<void*>(&value)));
+  session.finish(request, call(session.driver.cuDeviceSetGraphMemAttribute, session.device(ordinal),
+                               attribute, static_cast<void*>(&value)));
 }
 
 }  // namespace sluice::worker::calls

@@ -81,7 +81,8 @@ CUresult fill_parameters(Session& session, wire::GraphNode& node, GraphTask* tas
       CUfunction function = nullptr;
       if (!session.find(node.function, &function)) return CUDA_ERROR_INVALID_HANDLE;
       if (node.context != 0 && !session.find(node.context, &context)) return CUDA_ERROR_INVALID_CONTEXT;
-      if (node.is_kernel != 0 && session.driver.cuGraphAddKernelNode_v2 == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+      if (node.is_kernel != 0 && session.driver.cuGraphAddKernelNode_v2 == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
       fill_kernel(function, context, node, out);
       return CUDA_SUCCESS;
     }
@@ -90,7 +91,7 @@ CUresult fill_parameters(Session& session, wire::GraphNode& node, GraphTask* tas
       return driver_copy(session, node.copy, task ? task->memory : nullptr, &out->params.memcpy.copyParams);
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       if (CUresult error = find_context(session, node.context, &context)) return error;
-      out->params.memset = {node.address, node.pitch, node.value, node.element_bytes,
+      out->params.memset = {node.address, node.pitch,  node.value, node.element_bytes,
                             node.width,   node.height, context};
       return CUDA_SUCCESS;
     }
@@ -164,8 +165,8 @@ CUresult add_driver_node(Session& session, CUgraph graph, const std::vector<CUgr
                   p.params.memcpy.copyCtx);
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       const auto& set = p.params.memset;
-      const CUDA_MEMSET_NODE_PARAMS first{set.dst, set.pitch, set.value, set.elementSize, set.width,
-                                          set.height};
+      const CUDA_MEMSET_NODE_PARAMS first{set.dst,         set.pitch, set.value,
+                                          set.elementSize, set.width, set.height};
       return call(driver.cuGraphAddMemsetNode, made, graph, after, count, &first, set.ctx);
     }
     case CU_GRAPH_NODE_TYPE_HOST:
@@ -206,8 +207,8 @@ CUresult add_copy_pair(Session& session, CUgraph graph, const std::vector<CUgrap
     return result;
   }
   const bool fetches = task.kind == GraphTaskKind::fetch;
-  CUresult result = fetches ? add_host(dependencies)
-                            : add_driver_node(session, graph, dependencies, copy, &record->copy);
+  CUresult result =
+      fetches ? add_host(dependencies) : add_driver_node(session, graph, dependencies, copy, &record->copy);
   if (result != CUDA_SUCCESS) return result;
   record->first = fetches ? record->host : record->copy;
   result = fetches ? add_driver_node(session, graph, {record->host}, copy, &record->copy)
@@ -237,14 +238,14 @@ GraphTaskKind task_kind_of(const wire::NodeCopy& copy) {
 CUresult driver_copy(Session& session, const wire::NodeCopy& copy, uint8_t* memory, CUDA_MEMCPY3D* out) {
   CUDA_MEMCPY3D& c = *out;
   CUdeviceptr address = 0;
-  if (CUresult error = fill_side(session, copy.src, copy, memory, &c.srcMemoryType, &address, &c.srcPitch,
-                                 &c.srcHeight)) {
+  if (CUresult error =
+          fill_side(session, copy.src, copy, memory, &c.srcMemoryType, &address, &c.srcPitch, &c.srcHeight)) {
     return error;
   }
   c.srcHost = c.srcMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<void*>(address) : nullptr;
   c.srcDevice = c.srcMemoryType == CU_MEMORYTYPE_HOST ? 0 : address;
-  if (CUresult error = fill_side(session, copy.dst, copy, memory, &c.dstMemoryType, &address, &c.dstPitch,
-                                 &c.dstHeight)) {
+  if (CUresult error =
+          fill_side(session, copy.dst, copy, memory, &c.dstMemoryType, &address, &c.dstPitch, &c.dstHeight)) {
     return error;
   }
   c.dstHost = c.dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<void*>(address) : nullptr;

@@ -22,8 +22,8 @@ CUresult set_driver_node(Session& session, CUgraphNode target, NodeParameters& p
       return call(driver.cuGraphMemcpyNodeSetParams, target, &p.params.memcpy.copyParams);
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       const auto& set = p.params.memset;
-      const CUDA_MEMSET_NODE_PARAMS first{set.dst, set.pitch, set.value, set.elementSize, set.width,
-                                          set.height};
+      const CUDA_MEMSET_NODE_PARAMS first{set.dst,         set.pitch, set.value,
+                                          set.elementSize, set.width, set.height};
       return call(driver.cuGraphMemsetNodeSetParams, target, &first);
     }
     case CU_GRAPH_NODE_TYPE_HOST:
@@ -51,14 +51,14 @@ CUresult replace_copy(Session& session, NodeRecord& record, wire::GraphNode& nod
   GraphRecord* graph = session.graphs.graph(record.graph);
   NodeEdges before;
   std::vector<CUgraphNode> after;
-  if (CUresult error = neighbours(driver.cuGraphNodeGetDependencies, record.first, &before.nodes)) return error;
+  if (CUresult error = neighbours(driver.cuGraphNodeGetDependencies, record.first, &before.nodes))
+    return error;
   if (CUresult error = neighbours(driver.cuGraphNodeGetDependentNodes, record.last, &after)) return error;
   before.data.resize(before.nodes.size());
   NodeRecord made;
   made.graph = record.graph;
   std::shared_ptr<GraphTask> task;
-  if (CUresult error = make_node(session, graph->graph, before, node, &made, &task, nullptr))
-    return error;
+  if (CUresult error = make_node(session, graph->graph, before, node, &made, &task, nullptr)) return error;
   for (const CUgraphNode next : after) {
     if (CUresult error = call(driver.cuGraphAddDependencies, graph->graph, &made.last, &next, size_t{1}))
       return error;
@@ -113,7 +113,8 @@ CUresult set_exec_node(Session& session, ExecRecord& exec, NodeRecord& record, w
       }
     }
     const CUDA_HOST_NODE_PARAMS host{run_graph_task, task.get()};
-    if (CUresult error = call(driver.cuGraphExecHostNodeSetParams, exec.exec, record.host, &host)) return error;
+    if (CUresult error = call(driver.cuGraphExecHostNodeSetParams, exec.exec, record.host, &host))
+      return error;
     auto tasks = std::make_shared<TaskList>(exec.tasks ? *exec.tasks : TaskList());
     std::erase_if(*tasks, [&](const auto& entry) { return entry.first == record.host; });
     tasks->emplace_back(record.host, task);
@@ -131,12 +132,12 @@ CUresult set_exec_node(Session& session, ExecRecord& exec, NodeRecord& record, w
       return call(driver.cuGraphExecKernelNodeSetParams, exec.exec, record.first, &first);
     }
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return call(driver.cuGraphExecMemcpyNodeSetParams, exec.exec, record.first,
-                  &p.params.memcpy.copyParams, p.params.memcpy.copyCtx);
+      return call(driver.cuGraphExecMemcpyNodeSetParams, exec.exec, record.first, &p.params.memcpy.copyParams,
+                  p.params.memcpy.copyCtx);
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       const auto& set = p.params.memset;
-      const CUDA_MEMSET_NODE_PARAMS first{set.dst, set.pitch, set.value, set.elementSize, set.width,
-                                          set.height};
+      const CUDA_MEMSET_NODE_PARAMS first{set.dst,         set.pitch, set.value,
+                                          set.elementSize, set.width, set.height};
       return call(driver.cuGraphExecMemsetNodeSetParams, exec.exec, record.first, &first, set.ctx);
     }
     case CU_GRAPH_NODE_TYPE_GRAPH:

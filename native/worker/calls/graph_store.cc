@@ -186,8 +186,8 @@ GraphTask* GraphStore::task_of(CUgraphNode host) const {
 
 CUgraphNode GraphStore::copy_of(CUgraphNode host, const GraphTask& task) const {
   const bool fetches = task.kind == GraphTaskKind::fetch;
-  const auto neighbours = fetches ? session_.driver.cuGraphNodeGetDependentNodes
-                                  : session_.driver.cuGraphNodeGetDependencies;
+  const auto neighbours =
+      fetches ? session_.driver.cuGraphNodeGetDependentNodes : session_.driver.cuGraphNodeGetDependencies;
   size_t count = 0;
   if (neighbours == nullptr || neighbours(host, nullptr, &count) != CUDA_SUCCESS) return nullptr;
   std::vector<CUgraphNode> nodes(count);

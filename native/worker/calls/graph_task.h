@@ -33,8 +33,8 @@ struct GraphTask {
 
   Session* session = nullptr;
   GraphTaskKind kind = GraphTaskKind::run;
-  bool is_copy = false;      // seen by the client as a copy
-  uint32_t number = 0;       // the client's
+  bool is_copy = false;       // seen by the client as a copy
+  uint32_t number = 0;        // the client's
   uint8_t* memory = nullptr;  // pages are used only once a launch has touched them
   uint64_t bytes = 0;
 };
