@@ -81,7 +81,7 @@ CUresult settle_side(const Scope& scope, CUmemorytype* type, const void* host, C
   }
   *settled_host = host;
   if (*type == CU_MEMORYTYPE_HOST) *device = 0;
-  if (*type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
+  if (*type == CU_MEMORYTYPE_ARRAY) return CUDA_SUCCESS;
   if (*type != CU_MEMORYTYPE_HOST && *type != CU_MEMORYTYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   if (*type == CU_MEMORYTYPE_HOST ? host == nullptr : *device == 0) return CUDA_ERROR_INVALID_VALUE;
   if (*pitch == 0) *pitch = width;
@@ -89,10 +89,16 @@ CUresult settle_side(const Scope& scope, CUmemorytype* type, const void* host, C
   return *pitch < width ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-wire::CopySide side_on_wire(CUmemorytype type, CUdeviceptr device, size_t pitch, size_t height, size_t x,
-                            size_t y, size_t z) {
-  if (type == CU_MEMORYTYPE_HOST) return {};
-  return {wire::CopyPlace::device, device, 0, pitch, height, x, y, z, 0};
+CUresult side_on_wire(const Scope& scope, CUmemorytype type, CUdeviceptr device, CUarray array, size_t pitch,
+                      size_t height, size_t x, size_t y, size_t z, wire::CopySide* side) {
+  if (type == CU_MEMORYTYPE_HOST) return CUDA_SUCCESS;
+  *side = {wire::CopyPlace::device, device, 0, pitch, height, x, y, z, 0};
+  if (type != CU_MEMORYTYPE_ARRAY) return CUDA_SUCCESS;
+  const Array* found = scope.session->arrays.find(array);
+  if (found == nullptr || !found->alive() || found->context->channel != scope.channel)
+    return CUDA_ERROR_INVALID_HANDLE;
+  *side = {wire::CopyPlace::array, 0, found->index, 0, 0, x, y, z, 0};
+  return CUDA_SUCCESS;
 }
 
 CUresult put_copy(Scope& scope, NodeData* data, wire::GraphNode* node) {
@@ -115,10 +121,14 @@ CUresult put_copy(Scope& scope, NodeData* data, wire::GraphNode* node) {
   }
   c.srcHost = source;
   c.dstHost = const_cast<void*>(target);
-  node->copy.src =
-      side_on_wire(c.srcMemoryType, c.srcDevice, c.srcPitch, c.srcHeight, c.srcXInBytes, c.srcY, c.srcZ);
-  node->copy.dst =
-      side_on_wire(c.dstMemoryType, c.dstDevice, c.dstPitch, c.dstHeight, c.dstXInBytes, c.dstY, c.dstZ);
+  if (CUresult error = side_on_wire(scope, c.srcMemoryType, c.srcDevice, c.srcArray, c.srcPitch, c.srcHeight,
+                                    c.srcXInBytes, c.srcY, c.srcZ, &node->copy.src)) {
+    return error;
+  }
+  if (CUresult error = side_on_wire(scope, c.dstMemoryType, c.dstDevice, c.dstArray, c.dstPitch, c.dstHeight,
+                                    c.dstXInBytes, c.dstY, c.dstZ, &node->copy.dst)) {
+    return error;
+  }
   node->copy.width = c.WidthInBytes;
   node->copy.height = c.Height;
   node->copy.depth = c.Depth;
@@ -278,7 +288,13 @@ NodeData from_wire(Session& session, const wire::GraphNode& node) {
         return data;
       }
       const auto& [src, dst, width, height, depth] = node.copy;
-      c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+      const auto place = [&](const wire::CopySide& side, CUmemorytype* type, CUarray* array) {
+        *type = side.place == wire::CopyPlace::array ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
+        const Array* known = session.arrays.at_index(side.array);
+        if (known != nullptr) *array = static_cast<CUarray>(known->handle);
+      };
+      place(src, &c.srcMemoryType, &c.srcArray);
+      place(dst, &c.dstMemoryType, &c.dstArray);
       c.srcDevice = src.address;
       c.srcPitch = src.pitch;
       c.srcHeight = src.height;

@@ -25,6 +25,10 @@ enum class Kind : uint64_t {
   graph_node = 9,
   graph_exec = 10,
   user_object = 19,
+  array = 11,
+  mipmapped_array = 12,
+  texture_reference = 18,
+  surface_reference = 20,
   memory_handle = 15,
 };
 

@@ -99,9 +99,25 @@ bool HostTasks::pending_up_to(uint64_t task) {
 uint32_t HostTasks::add_download(void* target, size_t bytes) {
   const std::lock_guard lock(mutex_);
   const uint32_t number = next_download_++;
-  downloads_[number] = {static_cast<uint8_t*>(target), bytes, bytes};
+  downloads_[number] = {static_cast<uint8_t*>(target), bytes, bytes, {}, {}};
   downloads_expected_.fetch_add(1);
   return number;
+}
+
+uint32_t HostTasks::add_download(void* target, const HostShape& shape) {
+  const size_t bytes = shape.extent.bytes();
+  if (shape.is_packed()) return add_download(target, bytes);
+  const std::lock_guard lock(mutex_);
+  const uint32_t number = next_download_++;
+  downloads_[number] = {static_cast<uint8_t*>(target), bytes, bytes, shape, {}};
+  downloads_expected_.fetch_add(1);
+  return number;
+}
+
+void HostTasks::abandon_download(uint32_t download) {
+  const std::lock_guard lock(mutex_);
+  const auto at = downloads_.find(download);
+  if (at != downloads_.end()) at->second.abandoned = true;
 }
 
 void HostTasks::forget_download(uint32_t download) {
@@ -119,7 +135,8 @@ bool HostTasks::downloads_into(const void* start, size_t bytes) {
   const auto* from = static_cast<const uint8_t*>(start);
   const std::lock_guard lock(mutex_);
   for (const auto& [number, download] : downloads_) {
-    if (from < download.target + download.bytes && download.target < from + bytes) return true;
+    if (!download.abandoned && from < download.target + download.span() && download.target < from + bytes)
+      return true;
   }
   return false;
 }
@@ -196,7 +213,11 @@ void* HostTasks::download_target(uint32_t number, uint64_t offset, uint64_t byte
       bytes > at->second.left) {
     return nullptr;
   }
-  return at->second.target + offset;
+  Download& download = at->second;
+  if (download.shape.extent.width == 0 && !download.abandoned) return download.target + offset;
+  // Another thread adds and removes downloads meanwhile, but never this one: its bytes are still to come.
+  if (download.arrived.size() < bytes) download.arrived.resize(bytes);
+  return download.arrived.data();
 }
 
 void HostTasks::downloaded(uint32_t number, uint64_t offset, uint64_t bytes) {
@@ -208,8 +229,11 @@ void HostTasks::downloaded(uint32_t number, uint64_t offset, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto at = downloads_.find(number);
   if (at == downloads_.end()) return;
-  at->second.left -= bytes;
-  if (at->second.left > 0) return;
+  Download& download = at->second;
+  if (download.shape.extent.width != 0 && !download.abandoned && download.arrived.size() >= bytes)
+    scatter(download.shape, download.target, offset, bytes, download.arrived.data());
+  download.left -= bytes;
+  if (download.left > 0) return;
   downloads_.erase(at);
   downloads_expected_.fetch_sub(1);
 }
@@ -256,7 +280,14 @@ void HostTasks::perform(uint32_t number, const HostTask& task) {
     wire::DynamicFrame done(wire::ControlCall::host_task_done, wire::kBulk);
     done.arguments().put(number);
     done.complete(task.bytes);
-    task.channel->post(0, done.data(), done.size(), task.source, task.bytes);
+    const void* source = task.source;
+    std::vector<uint8_t> packed;
+    if (task.shape.extent.width != 0) {
+      packed.resize(task.bytes);
+      gather(task.shape, static_cast<const uint8_t*>(task.source), 0, task.bytes, packed.data());
+      source = packed.data();
+    }
+    task.channel->post(0, done.data(), done.size(), source, task.bytes);
   }
   task.channel->flush();  // a stream stands still until it is there
 }

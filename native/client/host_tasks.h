@@ -15,6 +15,7 @@
 
 #include "client/channel.h"
 #include "client/gate.h"
+#include "client/host_shape.h"
 #include "common/cuda_types.h"
 
 namespace sluice::client {
@@ -31,6 +32,7 @@ struct HostTask {
   void* user_data = nullptr;
   const void* source = nullptr;  // bytes to be sent, when neither function is set
   size_t bytes = 0;
+  HostShape shape;  // of the source; of no width when its bytes lie packed
   // Of the client's own work between servers: what is done when the stream has come here (`failed`: it never
   // will, the connection is gone), what the stream then stands before, and what opens when it goes on.
   std::function<void(bool failed)> action;
@@ -62,7 +64,11 @@ class HostTasks final : public ChannelEvents {
   void run_later(CUhostFn function, void* user_data);
 
   uint32_t add_download(void* target, size_t bytes);
+  // Rows that do not touch each other; their bytes come packed, a piece at a time.
+  uint32_t add_download(void* target, const HostShape& shape);
   void forget_download(uint32_t download);
+  // Bytes that may still come go nowhere: the program has its memory back.
+  void abandon_download(uint32_t download);
   bool is_outstanding(uint32_t download);
   // Whether an outstanding download writes into the range.
   bool downloads_into(const void* start, size_t bytes);
@@ -84,6 +90,10 @@ class HostTasks final : public ChannelEvents {
     uint8_t* target;
     size_t bytes;
     size_t left;
+    HostShape shape;               // of no width for bytes that lie packed
+    std::vector<uint8_t> arrived;  // the piece under way, unless it goes straight to its place
+    bool abandoned = false;
+    size_t span() const { return shape.extent.width == 0 ? bytes : shape.span(); }
   };
   // Functions may block for as long as they like; sending must go on meanwhile.
   struct Queue {

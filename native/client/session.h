@@ -10,6 +10,7 @@
 
 #include "client/address_claims.h"
 #include "client/captures.h"
+#include "client/array_objects.h"
 #include "client/channel.h"
 #include "client/graph.h"
 #include "client/helper_streams.h"
@@ -64,6 +65,10 @@ struct Session {
   HandleTable<GraphNode> graph_nodes{Kind::graph_node};
   HandleTable<GraphExec> graph_execs{Kind::graph_exec};
   HandleTable<UserObject> user_objects{Kind::user_object};
+  HandleTable<Array> arrays{Kind::array};
+  HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
+  TextureObjects textures;
+  TextureObjects surfaces;
   HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
   std::atomic<uint64_t> next_id{1};
 

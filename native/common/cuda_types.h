@@ -706,6 +706,20 @@ enum CUarray_format : int {
   CU_AD_FORMAT_YUV444_8bit_SemiPlanar = 180,
   CU_AD_FORMAT_YUV444_16bit_SemiPlanar = 181,
   CU_AD_FORMAT_UNORM_INT_101010_2 = 80,
+  CU_AD_FORMAT_UINT8_PACKED_422 = 81,
+  CU_AD_FORMAT_UINT8_PACKED_444 = 82,
+  CU_AD_FORMAT_UINT8_SEMIPLANAR_420 = 83,
+  CU_AD_FORMAT_UINT16_SEMIPLANAR_420 = 84,
+  CU_AD_FORMAT_UINT8_SEMIPLANAR_422 = 85,
+  CU_AD_FORMAT_UINT16_SEMIPLANAR_422 = 86,
+  CU_AD_FORMAT_UINT8_SEMIPLANAR_444 = 87,
+  CU_AD_FORMAT_UINT16_SEMIPLANAR_444 = 88,
+  CU_AD_FORMAT_UINT8_PLANAR_420 = 89,
+  CU_AD_FORMAT_UINT16_PLANAR_420 = 90,
+  CU_AD_FORMAT_UINT8_PLANAR_422 = 91,
+  CU_AD_FORMAT_UINT16_PLANAR_422 = 92,
+  CU_AD_FORMAT_UINT8_PLANAR_444 = 93,
+  CU_AD_FORMAT_UINT16_PLANAR_444 = 94,
   CU_AD_FORMAT_MAX = 0x7fffffff,
 };
 
@@ -864,5 +878,6 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
 static_assert(sizeof(CUmemPoolProps) == 88);
 
 #include "common/cuda_graph_types.h"
+#include "common/cuda_array_types.h"
 #include "common/cuda_stream_types.h"
 #include "common/cuda_vmm_types.h"

@@ -16,6 +16,7 @@ std::span<const Entry> (*const kTables[])() = {
     stream_entries,  event_entries,     module_entries,  library_entries, function_entries,
     launch_entries,  occupancy_entries, link_entries,    error_entries,   legacy_entries,
     virtual_memory_entries,
+    copy_array_entries, copy_batch_entries, array_entries, texture_entries,
 };
 
 // The newest form of the function that the asked version has.

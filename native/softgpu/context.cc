@@ -5,9 +5,11 @@
 #include "common/log.h"
 #include "contract/contract.h"
 #include "softgpu/api.h"
+#include "softgpu/array.h"
 #include "softgpu/event.h"
 #include "softgpu/module.h"
 #include "softgpu/pool.h"
+#include "softgpu/texture.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -65,6 +67,8 @@ void Context::deactivate() {
     for (Event* event : events) delete event;
     events.clear();
     modules.clear();
+    textures.reset();
+    arrays.reset();
   }
   {
     const std::unique_lock lock(peers_mutex_);
@@ -193,6 +197,7 @@ void Context::destroy_stream(Stream& stream) {
 }
 
 bool Context::accessible(const Allocation& allocation) const {
+  if (allocation.kind == MemoryKind::kArray) return false;
   if (allocation.kind == MemoryKind::kMapped) return (allocation.access >> device.index & 1) != 0;
   if (allocation.context == this || allocation.on_host() || allocation.kind == MemoryKind::kManaged)
     return true;

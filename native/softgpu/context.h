@@ -24,6 +24,8 @@ namespace sluice::softgpu {
 
 class Event;
 class Module;
+struct ArrayObjects;
+struct TextureObjects;
 
 class Context : public ptx::Memory, public std::enable_shared_from_this<Context> {
  public:
@@ -80,6 +82,8 @@ class Context : public ptx::Memory, public std::enable_shared_from_this<Context>
   std::mutex objects_mutex;
   std::unordered_set<Event*> events;
   std::unordered_map<Module*, std::unique_ptr<Module>> modules;
+  std::shared_ptr<ArrayObjects> arrays;      // null until there is one
+  std::shared_ptr<TextureObjects> textures;  // null until there is one
 
  private:
   void add_order(Stream& stream, Operation& operation);

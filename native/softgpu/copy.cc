@@ -108,11 +108,12 @@ CUresult copy(Context& context, const CopyEnd& destination, const CopyEnd& sourc
   SLUICE_TRY(locate(source, source_bytes, &from));
 
   const bool on_device = to == Place::kDevice && from == Place::kDevice;
-  const bool waits = mode == CopyMode::kSynchronous ? !on_device : to == Place::kPageable;
-  if (!waits && (mode == CopyMode::kAsynchronous || on_device)) {
+  const bool in_order = mode == CopyMode::kStreamOrdered;
+  const bool waits = mode == CopyMode::kSynchronous ? !on_device : to == Place::kPageable && !in_order;
+  if (!waits) {
     auto operation = std::make_unique<CopyOperation>(destination, source, shape);
     // Large pageable sources are read in place, once the stream has come to them.
-    const bool pageable = from == Place::kPageable;
+    const bool pageable = from == Place::kPageable && !in_order;
     if (!pageable || operation->bytes() <= kBriefBytes) {
       if (pageable) operation->stage();
       context.submit(*stream, std::move(operation));

@@ -25,7 +25,11 @@ struct CopyShape {
   size_t depth = 1;
 };
 
-enum class CopyMode { kSynchronous, kAsynchronous };
+enum class CopyMode {
+  kSynchronous,
+  kAsynchronous,
+  kStreamOrdered,  // pageable memory, too, is read and written when the stream has come to the copy
+};
 
 // Checks both ends, then copies in the stream's order. Returns when CUDA's rules for the kind of memory say
 // so: a synchronous copy when it is done, except between two device addresses; an asynchronous one at once,

@@ -19,6 +19,12 @@ enum class HandleKind : uint64_t {
   kKernel,
   kPool,
   kLink,
+  kArray,
+  kMipmap,
+  kTexture,
+  kSurface,
+  kTextureReference,
+  kSurfaceReference,
   kPhysicalMemory,
   kGreenContext,
 };

@@ -145,6 +145,7 @@ void dispose(const Allocation& allocation) {
     case MemoryKind::kDevice:
     case MemoryKind::kPool:
     case MemoryKind::kManaged:
+    case MemoryKind::kArray:
       if (allocation.pool != nullptr) allocation.pool->count(-static_cast<int64_t>(allocation.reserved));
       driver()->device(allocation.device)->window.release(allocation.begin, allocation.reserved);
       driver()->shared->release(allocation.device, allocation.reserved);

@@ -25,6 +25,7 @@ enum class MemoryKind : uint8_t {
   kManaged,     // cuMemAllocManaged
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister
+  kArray,       // elements of arrays; copies and textures reach them, no address of a program does
   kMapped,      // cuMemMap
 };
 
@@ -43,7 +44,9 @@ struct Allocation {
 
   uint64_t end() const { return begin + bytes; }
   bool on_host() const { return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered; }
-  bool freed_by_caller() const { return !on_host() && !is_module_variable && kind != MemoryKind::kMapped; }
+  bool freed_by_caller() const {
+    return !on_host() && !is_module_variable && kind != MemoryKind::kMapped && kind != MemoryKind::kArray;
+  }
 };
 
 class MemoryRegistry {

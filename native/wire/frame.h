@@ -68,8 +68,18 @@ constexpr uint32_t kMaxArguments = 192u
                                    << 10;  // arguments of one call: a kernel's parameters are at most 32 KiB
 constexpr uint32_t kMaxBulk = 1u << 30;    // data of one frame; longer copies are cut by the client
 constexpr uint32_t kMaxReplyTable = 64u << 20;  // tables of kernels; a library of 100,000 stays well below
+constexpr uint32_t kMaxBoxPiece = 1u << 20;  // data of one frame of a copy of several dimensions
 constexpr uint32_t kMaxGoodbye = 4096;
 constexpr uint32_t kMaxHandles = 1u << 24;  // live objects of one kind
+
+// How the bytes of a copy of several dimensions travel (cuMemcpy3DAsync in wire-format.md).
+enum class BoxDirection : uint8_t {
+  within = 0,     // not at all: both ends are the worker's
+  to_device = 1,  // with the frame
+  to_host = 2,    // as downloads, when the stream has come to the copy
+  late = 3,       // to the device, sent by the client when the stream has come to the copy
+};
+enum class BoxEnd : uint8_t { host = 0, linear = 1, array = 2 };
 
 // A frame of known size, built on the stack. `kPayload` counts the arguments only.
 template <size_t kPayload, bool kIsSync>

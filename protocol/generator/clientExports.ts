@@ -8,6 +8,9 @@ function exportOf(row: Row, perThread: boolean, target: Row): string {
     perThread && p.cType === 'CUstream' ? `per_thread(${p.name})` : p.name,
   );
   if (row.perThread === 'ptds') args.push(perThread ? 'CU_STREAM_PER_THREAD' : 'nullptr');
+  // Forms that are older than per-thread default streams mean the default one.
+  const implied = target.perThread === 'ptds' || target.parameters.length > row.parameters.length;
+  if (row.perThread === null && row.as !== null && implied) args.push('nullptr');
   if (perThread && row.base === 'cuLaunchKernelEx') args[0] = '&per_thread_config';
   const copy =
     perThread && row.base === 'cuLaunchKernelEx' ? '\n  PerThreadConfig per_thread_config(config);' : '';

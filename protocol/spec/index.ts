@@ -19,6 +19,7 @@ import { graphExec } from './rows/graphExec.js';
 import { graphMemory } from './rows/graphMemory.js';
 import { array } from './rows/array.js';
 import { tensorMap } from './rows/tensorMap.js';
+import { texture } from './rows/texture.js';
 import { linker } from './rows/linker.js';
 import { managed } from './rows/managed.js';
 import { virtualMemory } from './rows/virtualMemory.js';
@@ -48,6 +49,7 @@ export const spec: Row[] = [
   ...graphExec,
   ...graphMemory,
   ...array,
+  ...texture,
   ...tensorMap,
   ...linker,
   ...managed,

@@ -46,6 +46,10 @@ export const handles: Readonly<Record<string, string>> = {
   stream: 'CUstream',
   event: 'CUevent',
   pool: 'CUmemoryPool',
+  array: 'CUarray',
+  mipmap: 'CUmipmappedArray',
+  texref: 'CUtexref',
+  surfref: 'CUsurfref',
 };
 
 const directions: readonly Direction[] = ['out', 'in', 'inout', 'new', 'free', 'reads', 'writes', 'keeps'];

@@ -16,8 +16,6 @@ export const SEMAPHORES =
   'external semaphores belong to another driver on the machine of the program, which the GPU cannot reach';
 export const ARRAYS = 'arrays, textures and surfaces are not carried yet';
 export const TENSOR_MAP = 'tensor maps are not carried yet';
-export const COPY3D = 'three-dimensional copies are not carried yet';
-export const COPY_BATCH = 'batched copies are not carried yet';
 export const LINKER = 'the run-time linker is not carried yet';
 export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
 export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';

@@ -78,7 +78,7 @@ void finish_begin(Session& session, Request& request, CUresult result, CUstream 
 CUresult copy_in_stream(Session& session, const CUDA_MEMCPY3D& c, bool fetches, CUstream stream) {
   auto& driver = session.driver;
   if (c.Depth > 1 || c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return call(driver.cuMemcpy3DAsync_v2, &c, stream);
   }
   if (c.Height == 1) {
     return fetches ? driver.cuMemcpyHtoDAsync_v2(c.dstDevice + c.dstXInBytes + c.dstY * c.dstPitch, c.srcHost,

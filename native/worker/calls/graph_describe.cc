@@ -127,6 +127,8 @@ CUresult Description::read_copy(CUgraphNode handle, wire::NodeCopy* copy) {
                c.dstY,
                c.dstZ,
                c.dstLOD};
+  if (copy->src.place == wire::CopyPlace::array) copy->src.array = session_.array_index(c.srcArray);
+  if (copy->dst.place == wire::CopyPlace::array) copy->dst.array = session_.array_index(c.dstArray);
   copy->width = c.WidthInBytes;
   copy->height = std::max<uint64_t>(c.Height, 1);
   copy->depth = std::max<uint64_t>(c.Depth, 1);

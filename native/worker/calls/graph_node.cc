@@ -11,7 +11,8 @@ CUresult find_context(Session& session, uint32_t index, CUcontext* context) {
 }
 
 CUresult fill_side(Session& session, const wire::CopySide& side, const wire::NodeCopy& copy, uint8_t* memory,
-                   CUmemorytype* type, CUdeviceptr* device, size_t* pitch, size_t* height) {
+                   CUmemorytype* type, CUdeviceptr* device, CUarray* array, size_t* pitch,
+                   size_t* height) {
   *pitch = side.pitch;
   *height = side.height;
   switch (side.place) {
@@ -26,10 +27,10 @@ CUresult fill_side(Session& session, const wire::CopySide& side, const wire::Nod
       *device = side.address;
       return CUDA_SUCCESS;
     case wire::CopyPlace::array:
-      break;
+      *type = CU_MEMORYTYPE_ARRAY;
+      return session.find(side.array, array) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   }
-  static_cast<void>(session);
-  return CUDA_ERROR_NOT_SUPPORTED;
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 void fill_kernel(CUfunction function, CUcontext context, wire::GraphNode& node, NodeParameters* out) {
@@ -239,13 +240,13 @@ CUresult driver_copy(Session& session, const wire::NodeCopy& copy, uint8_t* memo
   CUDA_MEMCPY3D& c = *out;
   CUdeviceptr address = 0;
   if (CUresult error =
-          fill_side(session, copy.src, copy, memory, &c.srcMemoryType, &address, &c.srcPitch, &c.srcHeight)) {
+          fill_side(session, copy.src, copy, memory, &c.srcMemoryType, &address, &c.srcArray, &c.srcPitch, &c.srcHeight)) {
     return error;
   }
   c.srcHost = c.srcMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<void*>(address) : nullptr;
   c.srcDevice = c.srcMemoryType == CU_MEMORYTYPE_HOST ? 0 : address;
   if (CUresult error =
-          fill_side(session, copy.dst, copy, memory, &c.dstMemoryType, &address, &c.dstPitch, &c.dstHeight)) {
+          fill_side(session, copy.dst, copy, memory, &c.dstMemoryType, &address, &c.dstArray, &c.dstPitch, &c.dstHeight)) {
     return error;
   }
   c.dstHost = c.dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<void*>(address) : nullptr;

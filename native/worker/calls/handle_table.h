@@ -45,6 +45,14 @@ class HandleTable {
     return found;
   }
 
+  // Zero when the client has no index for it.
+  uint32_t index_of(const void* handle) const {
+    for (uint32_t i = 0; i < handles_.size(); i++) {
+      if (handle != nullptr && handles_[i] == handle) return i;
+    }
+    return 0;
+  }
+
  private:
   std::vector<void*> handles_;
 };

@@ -146,12 +146,6 @@ void Session::host_task_done(Request& request) {
   host_tasks.finish(*task);
 }
 
-uint32_t Session::event_index(CUevent event) const {
-  const auto indices = events_.indices();
-  const auto at = indices.find(event);
-  return at == indices.end() ? 0 : at->second;
-}
-
 CUdevice Session::device(int32_t ordinal) const {
   return device_exists(ordinal) ? context.devices[static_cast<size_t>(ordinal)].device : -1;
 }
@@ -185,11 +179,17 @@ void Session::leave_context(uint32_t index) {
   staging.forget(known->second.handle);
   downloads.forget(known->second.handle);
   late_copies.forget(known->second.handle);
-  std::erase_if(allocations, [&](const auto& entry) {
+  const auto of_context = [&](const auto& entry) {
     if (entry.second.context != index) return false;
     context.memory.release(entry.second.ordinal, entry.second.bytes);
     return true;
-  });
+  };
+  std::erase_if(allocations, of_context);
+  std::erase_if(array_memory, of_context);
+  std::erase_if(mipmap_memory, of_context);
+  const auto made_in_context = [index](const auto& entry) { return entry.second == index; };
+  std::erase_if(texture_objects, made_in_context);
+  std::erase_if(surface_objects, made_in_context);
   context_info_.erase(known);
   contexts_.forget(index);
 }

@@ -83,7 +83,8 @@ class Session {
   void forget_function(uint32_t index) { functions_.forget(index); }
   // The other way round, for what the driver tells about graphs that it made.
   std::map<void*, uint32_t> function_indices() const { return functions_.indices(); }
-  uint32_t event_index(CUevent event) const;
+  uint32_t event_index(CUevent event) const { return events_.index_of(event); }
+  uint32_t array_index(CUarray array) const { return arrays_.index_of(array); }
   // The graph that the stream is captured into; null when it is not captured.
   GraphRecord* capturing_graph(CUstream stream);
 
@@ -160,6 +161,12 @@ class Session {
     uint32_t context;
   };
   std::map<CUdeviceptr, Allocation> allocations;
+  // The same of arrays and mipmapped arrays, by their index.
+  std::map<uint32_t, Allocation> array_memory;
+  std::map<uint32_t, Allocation> mipmap_memory;
+  // The texture and surface objects that were made here, with their context.
+  std::map<uint64_t, uint32_t> texture_objects;
+  std::map<uint64_t, uint32_t> surface_objects;
   VirtualMemory virtual_memory;
   uint32_t current_context() const { return current_context_; }
 
@@ -175,6 +182,10 @@ class Session {
   HandleTable& table_of(CUfunction*) { return functions_; }
   HandleTable& table_of(CUkernel*) { return functions_; }
   HandleTable& table_of(CUmemoryPool*) { return pools_; }
+  HandleTable& table_of(CUarray*) { return arrays_; }
+  HandleTable& table_of(CUmipmappedArray*) { return mipmaps_; }
+  HandleTable& table_of(CUtexref*) { return texture_references_; }
+  HandleTable& table_of(CUsurfref*) { return surface_references_; }
 
   void lead();
   bool serve_one();
@@ -188,6 +199,7 @@ class Session {
 
   wire::FrameInput input_;
   HandleTable contexts_, streams_, events_, modules_, libraries_, functions_, pools_;
+  HandleTable arrays_, mipmaps_, texture_references_, surface_references_;
   struct ContextInfo {
     CUcontext handle;
     size_t ordinal;

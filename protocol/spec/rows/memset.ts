@@ -1,6 +1,5 @@
 // Filling device memory. The forms without a stream are the asynchronous ones on the default stream.
-import { asyncCall, local, unsupported, rows } from '../builders.js';
-import { OLD_ADDRESSES } from '../reasons.js';
+import { asyncCall, local, rows } from '../builders.js';
 
 export const memset = rows('memset', [
   asyncCall('cuMemsetD8Async', 3020, 'dstDevice: deviceptr, uc: uchar, N: size, hStream: stream', {
@@ -60,10 +59,26 @@ export const memset = rows('memset', [
     'dstDevice: deviceptr, dstPitch: size, ui: uint, Width: size, Height: size',
     { perThread: 'ptds', as: 'cuMemsetD2D32Async' },
   ),
-  unsupported('cuMemsetD16', 2000, OLD_ADDRESSES),
-  unsupported('cuMemsetD2D16', 2000, OLD_ADDRESSES),
-  unsupported('cuMemsetD2D32', 2000, OLD_ADDRESSES),
-  unsupported('cuMemsetD2D8', 2000, OLD_ADDRESSES),
-  unsupported('cuMemsetD32', 2000, OLD_ADDRESSES),
-  unsupported('cuMemsetD8', 2000, OLD_ADDRESSES),
+  // Before CUDA 3.2: addresses of 32 bits, where no driver of today has memory.
+  local('cuMemsetD8', 2000, 'dstDevice: CUdeviceptr_v1, uc: uchar, N: uint', { as: 'cuMemsetD8Async' }),
+  local('cuMemsetD16', 2000, 'dstDevice: CUdeviceptr_v1, us: ushort, N: uint', { as: 'cuMemsetD16Async' }),
+  local('cuMemsetD32', 2000, 'dstDevice: CUdeviceptr_v1, ui: uint, N: uint', { as: 'cuMemsetD32Async' }),
+  local(
+    'cuMemsetD2D8',
+    2000,
+    'dstDevice: CUdeviceptr_v1, dstPitch: uint, uc: uchar, Width: uint, Height: uint',
+    { as: 'cuMemsetD2D8Async' },
+  ),
+  local(
+    'cuMemsetD2D16',
+    2000,
+    'dstDevice: CUdeviceptr_v1, dstPitch: uint, us: ushort, Width: uint, Height: uint',
+    { as: 'cuMemsetD2D16Async' },
+  ),
+  local(
+    'cuMemsetD2D32',
+    2000,
+    'dstDevice: CUdeviceptr_v1, dstPitch: uint, ui: uint, Width: uint, Height: uint',
+    { as: 'cuMemsetD2D32Async' },
+  ),
 ]);
