@@ -67,7 +67,16 @@ Addresses& addresses() {
 CUresult host_memory(void** out, size_t bytes) {
   constexpr size_t kPage = 4096;
   *out = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
-  return *out == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+  if (*out == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  // Copies back deliver what lies here; zeros would flatter whoever compresses.
+  uint64_t state = 0x9E3779B97F4A7C15u;
+  for (size_t at = 0; at + 8 <= bytes; at += 8) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    static_cast<uint64_t*>(*out)[at / 8] = state;
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
