@@ -17,6 +17,7 @@
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
+#include "client/peer_links.h"
 #include "client/virtual_memory.h"
 
 namespace sluice::client {
@@ -50,9 +51,13 @@ struct Session {
   VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
+<<<<<<< HEAD
   Captures captures;
   std::mutex user_object_mutex;      // guards the counts of references
   std::recursive_mutex graph_mutex;  // guards what graphs hold; callers that share one order their calls
+=======
+  PeerLinks peer_links;
+>>>>>>> origin/main
 
   HandleTable<Context> contexts{Kind::context};
   HandleTable<Stream> streams{Kind::stream};

@@ -27,9 +27,13 @@ constexpr uint16_t kBulk = 2;
 constexpr uint16_t kWide = 4;
 // The arguments are in their short form (launches: a stream's index in 16 bits, the block's z in 8).
 constexpr uint16_t kShort = 8;
+// With kBulk, and in answers: the data comes over the session's further connections (wire/stripes.h). A u64
+// with its size precedes the arguments, or stands in its place in an answer.
+constexpr uint16_t kStriped = 16;
 
 // Frames of the runtime itself, beside those of driver functions.
 enum class ControlCall : uint16_t {
+<<<<<<< HEAD
   set_context = 0xf000,         // u32 context: the calls that follow are made in it
   host_task_done = 0xf001,      // u32 task [bulk: data that it was asked for]
   bind_default_pool = 0xf002,   // i32 device, u32 pool: the handle stands for the device's own pool
@@ -39,6 +43,18 @@ enum class ControlCall : uint16_t {
   graph_child = 0xf011,         // u32 graph, u32 node: the handle stands for the node's own graph
   capture_node = 0xf012,        // u32 stream, a node that the client serves, in a stream that is captured
   invalidate_capture = 0xf013,  // u32 stream: the program did what a capture does not survive
+=======
+  set_context = 0xf000,        // u32 context: the calls that follow are made in it
+  host_task_done = 0xf001,     // u32 task [bulk: data that it was asked for]
+  bind_default_pool = 0xf002,  // i32 device, u32 pool: the handle stands for the device's own pool
+  host_copy = 0xf004,          // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
+                               // stream has come here and the client has sent the bytes
+  peer_open = 0xf011,          // of worker/calls/peer_link.h, as the three that follow
+  peer_accept = 0xf012,
+  peer_send = 0xf013,
+  peer_receive = 0xf014,
+  stripes = 0xf010,  // u32 connections that the client has opened: u32 how many are used, all or none
+>>>>>>> origin/main
 };
 
 // Worker to client.
