@@ -33,17 +33,6 @@ constexpr uint16_t kStriped = 16;
 
 // Frames of the runtime itself, beside those of driver functions.
 enum class ControlCall : uint16_t {
-<<<<<<< HEAD
-  set_context = 0xf000,         // u32 context: the calls that follow are made in it
-  host_task_done = 0xf001,      // u32 task [bulk: data that it was asked for]
-  bind_default_pool = 0xf002,   // i32 device, u32 pool: the handle stands for the device's own pool
-  host_copy = 0xf004,           // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
-                                // stream has come here and the client has sent the bytes
-  graph_bind = 0xf010,          // u32 graph [bulk: u32 node, …]: handles for the nodes as last described
-  graph_child = 0xf011,         // u32 graph, u32 node: the handle stands for the node's own graph
-  capture_node = 0xf012,        // u32 stream, a node that the client serves, in a stream that is captured
-  invalidate_capture = 0xf013,  // u32 stream: the program did what a capture does not survive
-=======
   set_context = 0xf000,        // u32 context: the calls that follow are made in it
   host_task_done = 0xf001,     // u32 task [bulk: data that it was asked for]
   bind_default_pool = 0xf002,  // i32 device, u32 pool: the handle stands for the device's own pool
@@ -53,8 +42,11 @@ enum class ControlCall : uint16_t {
   peer_accept = 0xf012,
   peer_send = 0xf013,
   peer_receive = 0xf014,
-  stripes = 0xf010,  // u32 connections that the client has opened: u32 how many are used, all or none
->>>>>>> origin/main
+  stripes = 0xf010,       // u32 connections that the client has opened: u32 how many are used, all or none
+  graph_bind = 0xf020,    // u32 graph [bulk: u32 node, …]: handles for the nodes as last described
+  graph_child = 0xf021,   // u32 graph, u32 node: the handle stands for the node's own graph
+  capture_node = 0xf022,  // u32 stream, a node that the client serves, in a stream that is captured
+  invalidate_capture = 0xf023,  // u32 stream: the program did what a capture does not survive
 };
 
 // Worker to client.
@@ -84,7 +76,7 @@ constexpr uint32_t kMaxArguments = 192u
                                    << 10;  // arguments of one call: a kernel's parameters are at most 32 KiB
 constexpr uint32_t kMaxBulk = 1u << 30;    // data of one frame; longer copies are cut by the client
 constexpr uint32_t kMaxReplyTable = 64u << 20;  // tables of kernels; a library of 100,000 stays well below
-constexpr uint32_t kMaxBoxPiece = 1u << 20;  // data of one frame of a copy of several dimensions
+constexpr uint32_t kMaxBoxPiece = 1u << 20;     // data of one frame of a copy of several dimensions
 constexpr uint32_t kMaxGoodbye = 4096;
 constexpr uint32_t kMaxHandles = 1u << 24;  // live objects of one kind
 
