@@ -51,13 +51,10 @@ struct Session {
   VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
-<<<<<<< HEAD
   Captures captures;
   std::mutex user_object_mutex;      // guards the counts of references
   std::recursive_mutex graph_mutex;  // guards what graphs hold; callers that share one order their calls
-=======
   PeerLinks peer_links;
->>>>>>> origin/main
 
   HandleTable<Context> contexts{Kind::context};
   HandleTable<Stream> streams{Kind::stream};
