@@ -6,6 +6,7 @@
 
 #include "client/between_servers.h"
 #include "client/box_ends.h"
+#include "client/captures.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
@@ -221,6 +222,32 @@ CUresult run(Copy& copy) {
   return post_whole(copy, wire::BoxDirection::within, 0);
 }
 
+CUDA_MEMCPY3D as_memcpy3d(const BoxEndGiven& dst, const BoxEndGiven& src, const BoxExtent& extent) {
+  CUDA_MEMCPY3D c{};
+  c.srcXInBytes = src.x;
+  c.srcY = src.y;
+  c.srcZ = src.z;
+  c.srcMemoryType = src.type;
+  c.srcHost = src.host;
+  c.srcDevice = src.device;
+  c.srcArray = src.array;
+  c.srcPitch = src.pitch;
+  c.srcHeight = src.height;
+  c.dstXInBytes = dst.x;
+  c.dstY = dst.y;
+  c.dstZ = dst.z;
+  c.dstMemoryType = dst.type;
+  c.dstHost = const_cast<void*>(dst.host);
+  c.dstDevice = dst.device;
+  c.dstArray = dst.array;
+  c.dstPitch = dst.pitch;
+  c.dstHeight = dst.height;
+  c.WidthInBytes = extent.width;
+  c.Height = extent.height;
+  c.Depth = extent.depth;
+  return c;
+}
+
 }  // namespace
 
 CUresult copy_box(const BoxEndGiven& dst, const BoxEndGiven& src, const BoxExtent& extent, CUstream stream,
@@ -237,6 +264,9 @@ CUresult copy_box(const BoxEndGiven& dst, const BoxEndGiven& src, const BoxExten
   if (!extent.count(&bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = place_end(copy.scope, dst, extent, &copy.dst)) return error;
   if (CUresult error = place_end(copy.scope, src, extent, &copy.src)) return error;
+  const bool touches_host = copy.src.where == wire::BoxEnd::host || copy.dst.where == wire::BoxEnd::host;
+  if (copy.scope.capture != 0 && touches_host)
+    return capture_copy(copy.scope, copy.stream, as_memcpy3d(dst, src, extent));
   return run(copy);
 }
 

@@ -43,6 +43,8 @@ class ChannelEvents {
   virtual ~ChannelEvents() = default;
   // A stream of the worker has reached the task.
   virtual void host_task(uint32_t task) = 0;
+  // A launch of a graph has reached a task of the graph's; `run` is what the answer names.
+  virtual void graph_task(uint32_t run, uint32_t task) = 0;
   // Where bytes of an asynchronous copy go; null when there is no such copy or they do not fit.
   virtual void* download_target(uint32_t download, uint64_t offset, uint64_t bytes) = 0;
   virtual void downloaded(uint32_t download, uint64_t offset, uint64_t bytes) = 0;

@@ -130,6 +130,15 @@ bool Channel::receive_one(bool poll) {
         good = true;
       }
       break;
+    case wire::ResponseKind::graph_task:
+      if (header.length == 2 * sizeof(uint32_t) &&
+          (bytes = input_.take(2 * sizeof(uint32_t))) != nullptr) {
+        wire::Reader words(bytes, 2 * sizeof(uint32_t));
+        const auto run = words.get<uint32_t>();
+        events_->graph_task(run, words.get<uint32_t>());
+        good = true;
+      }
+      break;
     case wire::ResponseKind::goodbye:
       if (header.length <= wire::kMaxGoodbye && (bytes = input_.take(header.length)) != nullptr) {
         lose("The session on " + server_ +

@@ -21,6 +21,10 @@ enum class Kind : uint64_t {
   library = 5,
   function = 6,
   pool = 7,
+  graph = 8,
+  graph_node = 9,
+  graph_exec = 10,
+  user_object = 19,
   array = 11,
   mipmapped_array = 12,
   texture_reference = 18,
@@ -45,6 +49,13 @@ class HandleTable {
     return slot->generation.load(std::memory_order_acquire) == ((value >> kGenerationShift) & kGenerationMask)
                ? slot->object.get()
                : nullptr;
+  }
+
+  // The live object with that index, else null.
+  Object* at_index(uint32_t index) const {
+    if (index == 0 || index >= end_.load(std::memory_order_acquire)) return nullptr;
+    Object* object = at(index)->object.get();
+    return object ? find(object->handle) : nullptr;
   }
 
   // A new object and its handle; null when there are too many. The caller fills the object before the

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/graph_copy.h"
 #include "client/objects.h"
 #include "client/thread_state.h"
 #include "client/threads.h"
@@ -17,16 +18,75 @@ uint32_t HostTasks::add(const HostTask& task) {
     tasks_[number] = task;
     unfinished_.insert(number);
     tasks_expected_.fetch_add(1);
-    Queue& queue = queue_of(task);
-    if (!queue.running) queue.running = start_thread([this, &queue] { run(queue); });
+    start(queue_of(task));
   }
   task.channel->expect();
   return number;
 }
 
-void HostTasks::forget(uint32_t task) {
+void HostTasks::start(Queue& queue) {
+  if (!queue.running) queue.running = start_thread([this, &queue] { run(queue); });
+}
+
+uint32_t HostTasks::add_graph_task(const std::shared_ptr<GraphTask>& task) {
   const std::lock_guard lock(mutex_);
-  if (tasks_.erase(task) > 0) tasks_expected_.fetch_sub(1);
+  // Below the bit that marks the bytes of graph tasks; old numbers may still be in use after a long time.
+  while (graph_tasks_.contains(next_graph_task_)) next_graph_task_++;
+  const uint32_t number = next_graph_task_;
+  next_graph_task_ = number + 1 < wire::kGraphDownload ? number + 1 : 1;
+  graph_tasks_[number] = task;
+  start(functions_);
+  start(sends_);
+  return number;
+}
+
+void HostTasks::forget_graph_task(uint32_t task) {
+  const std::lock_guard lock(mutex_);
+  graph_tasks_.erase(task);
+}
+
+std::shared_ptr<GraphTask> HostTasks::find_graph_task(uint32_t task) {
+  const std::lock_guard lock(mutex_);
+  const auto at = graph_tasks_.find(task);
+  return at == graph_tasks_.end() ? nullptr : at->second.lock();
+}
+
+void HostTasks::run_later(CUhostFn function, void* user_data) {
+  HostTask task;
+  task.function = function;
+  task.user_data = user_data;
+  const std::lock_guard lock(mutex_);
+  start(functions_);
+  make_ready(0, std::move(task));
+}
+
+void HostTasks::graph_task(uint32_t run, uint32_t number) {
+  const std::shared_ptr<GraphTask> graph_task = find_graph_task(number);
+  if (graph_task == nullptr) return;  // a worker that calls what it was not told of is not answered
+  HostTask task;
+  task.channel = graph_task->channel;
+  task.keeps = graph_task;
+  if (!graph_task->is_copy) {
+    task.function = graph_task->function;
+    task.user_data = graph_task->user_data;
+  } else if (!is_sent(graph_task->copy)) {
+    task.action = [graph_task](bool) { copy_within_client(graph_task->copy); };
+  } else {
+    task.gather = [graph_task](std::vector<uint8_t>* bytes) { gather_rows(graph_task->copy, bytes); };
+  }
+  const std::lock_guard lock(mutex_);
+  make_ready(run, std::move(task));
+}
+
+void HostTasks::forget(uint32_t task) {
+  HostTask dropped;  // what it keeps ends outside the lock
+  const std::lock_guard lock(mutex_);
+  const auto at = tasks_.find(task);
+  if (at != tasks_.end()) {
+    dropped = std::move(at->second);
+    tasks_.erase(at);
+    tasks_expected_.fetch_sub(1);
+  }
   unfinished_.erase(task);
 }
 
@@ -143,6 +203,10 @@ void HostTasks::lost(const Channel* channel) {
 }
 
 void* HostTasks::download_target(uint32_t number, uint64_t offset, uint64_t bytes) {
+  if ((number & wire::kGraphDownload) != 0) {
+    const auto task = find_graph_task(number & ~wire::kGraphDownload);
+    return task ? row_target(*task, offset, bytes) : nullptr;
+  }
   const std::lock_guard lock(mutex_);
   const auto at = downloads_.find(number);
   if (at == downloads_.end() || offset > at->second.bytes || bytes > at->second.bytes - offset ||
@@ -157,6 +221,11 @@ void* HostTasks::download_target(uint32_t number, uint64_t offset, uint64_t byte
 }
 
 void HostTasks::downloaded(uint32_t number, uint64_t offset, uint64_t bytes) {
+  if ((number & wire::kGraphDownload) != 0) {
+    if (const auto task = find_graph_task(number & ~wire::kGraphDownload))
+      rows_arrived(*task, offset + bytes);
+    return;
+  }
   const std::lock_guard lock(mutex_);
   const auto at = downloads_.find(number);
   if (at == downloads_.end()) return;
@@ -174,19 +243,28 @@ void HostTasks::run(Queue& queue) {
   std::unique_lock lock(mutex_);
   for (;;) {
     queue.filled.wait(lock, [&] { return !queue.ready.empty(); });
-    const auto [number, task] = std::move(queue.ready.front());
+    auto [number, task] = std::move(queue.ready.front());
     queue.ready.pop_front();
     lock.unlock();
     perform(number, task);
+    const std::shared_ptr<Gate> opens = task.opens;
+    const bool failed = task.lost || (task.after != nullptr && task.after->failed);
+    task = {};  // may be the last to know a task of a graph, or an object that ends with it
     lock.lock();
     unfinished_.erase(number);
-    if (task.opens != nullptr)
-      open_locked(*task.opens, task.lost || (task.after != nullptr && task.after->failed));
+    if (opens != nullptr) open_locked(*opens, failed);
   }
 }
 
 void HostTasks::perform(uint32_t number, const HostTask& task) {
-  if (task.source == nullptr) {
+  if (task.gather) {
+    std::vector<uint8_t> bytes;
+    task.gather(&bytes);
+    wire::DynamicFrame done(wire::ControlCall::host_task_done, wire::kBulk);
+    done.arguments().put(number);
+    done.complete(bytes.size());
+    task.channel->post(0, done.data(), done.size(), bytes.data(), bytes.size());
+  } else if (task.source == nullptr) {
     if (task.function != nullptr) {
       task.function(task.user_data);
     } else if (task.callback != nullptr) {
@@ -194,6 +272,7 @@ void HostTasks::perform(uint32_t number, const HostTask& task) {
     } else if (task.action) {
       task.action(task.lost);
     }
+    if (task.channel == nullptr) return;
     wire::AsyncFrame<sizeof(uint32_t)> done(wire::ControlCall::host_task_done);
     done.put(number);
     task.channel->post(0, done.data(), done.size());

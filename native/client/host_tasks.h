@@ -21,6 +21,7 @@
 namespace sluice::client {
 
 struct Context;
+struct GraphTask;
 struct Session;
 
 struct HostTask {
@@ -37,8 +38,10 @@ struct HostTask {
   std::function<void(bool failed)> action;
   std::shared_ptr<Gate> after;
   std::shared_ptr<Gate> opens;
-  Context* context = nullptr;  // which a gate that failed ends
-  bool lost = false;           // the stream never came here: its connection has ended
+  Context* context = nullptr;                         // which a gate that failed ends
+  bool lost = false;                                  // the stream never came here: its connection has ended
+  std::function<void(std::vector<uint8_t>*)> gather;  // makes the bytes to be sent, instead of `source`
+  std::shared_ptr<const void> keeps;                  // until the task is done
 };
 
 class HostTasks final : public ChannelEvents {
@@ -52,6 +55,13 @@ class HostTasks final : public ChannelEvents {
   void forget(uint32_t task);
   // Whether a task up to that number is not done.
   bool pending_up_to(uint64_t task);
+
+  // The number by which the worker will call the task of a graph, again and again while it lives.
+  uint32_t add_graph_task(const std::shared_ptr<GraphTask>& task);
+  void forget_graph_task(uint32_t task);
+  std::shared_ptr<GraphTask> find_graph_task(uint32_t task);
+  // Runs a function of the program in the thread of host functions.
+  void run_later(CUhostFn function, void* user_data);
 
   uint32_t add_download(void* target, size_t bytes);
   // Rows that do not touch each other; their bytes come packed, a piece at a time.
@@ -68,6 +78,7 @@ class HostTasks final : public ChannelEvents {
   void open(const std::shared_ptr<Gate>& gate, bool failed);
 
   void host_task(uint32_t task) override;
+  void graph_task(uint32_t run, uint32_t task) override;
   void lost(const Channel* channel) override;
   void* download_target(uint32_t download, uint64_t offset, uint64_t bytes) override;
   void downloaded(uint32_t download, uint64_t offset, uint64_t bytes) override;
@@ -91,6 +102,8 @@ class HostTasks final : public ChannelEvents {
     bool running = false;
   };
 
+  // Under the mutex.
+  void start(Queue& queue);
   Queue& queue_of(const HostTask& task);
   // Under the mutex: the task's stream has come to it.
   void make_ready(uint32_t number, HostTask task);
@@ -106,6 +119,8 @@ class HostTasks final : public ChannelEvents {
   std::map<uint32_t, HostTask> standing_;  // called, and before a gate
   std::set<uint32_t> unfinished_;          // not done yet
   std::map<uint32_t, Download> downloads_;
+  std::map<uint32_t, std::weak_ptr<GraphTask>> graph_tasks_;
+  uint32_t next_graph_task_ = 1;
   Queue functions_;
   Queue sends_;
   std::atomic<int> tasks_expected_{0};

@@ -70,11 +70,13 @@ struct Stream : InContext {
   StreamAttributes attributes;
   uint64_t id = 0;
   std::atomic<uint64_t> after_task{0};
+  std::atomic<uint64_t> capture{0};  // the last capture that it was a part of
 };
 
 struct Event : InContext {
   unsigned flags = 0;
   std::atomic<uint64_t> after_task{0};
+  std::atomic<uint64_t> capture{0};  // the capture that it was recorded in last; 0: in none
 };
 
 struct KernelParameter {

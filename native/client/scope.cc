@@ -97,7 +97,7 @@ CUresult Scope::reach_elsewhere(CUdeviceptr address, CUstream stream, uint32_t* 
   return CUDA_SUCCESS;
 }
 
-CUresult Scope::find(CUstream handle, Stream** stream) {
+CUresult Scope::look_up(CUstream handle, Stream** stream) {
   *stream = nullptr;
   if (handle == nullptr || handle == CU_STREAM_LEGACY) return CUDA_SUCCESS;
   if (handle == CU_STREAM_PER_THREAD) {
@@ -114,6 +114,48 @@ CUresult Scope::find(CUstream handle, Stream** stream) {
   if (((*stream)->flags & CU_STREAM_NON_BLOCKING) != 0) {
     (*stream)->context->has_free_streams.store(true, std::memory_order_release);
   }
+  return CUDA_SUCCESS;
+}
+
+CUresult Scope::find(CUstream handle, Stream** stream) {
+  if (CUresult error = look_up(handle, stream)) return error;
+  return session->captures.any() ? check_capture(*stream) : CUDA_SUCCESS;
+}
+
+// Work in the default stream is ordered with blocking streams, which captures do not survive.
+CUresult Scope::check_capture(const Stream* stream) {
+  if (stream == nullptr) {
+    std::vector<std::pair<uint64_t, Stream*>> conflicting;
+    if (!session->captures.conflicts_with_default_stream(&conflicting)) return CUDA_SUCCESS;
+    invalidate_captures(*session, conflicting);
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  }
+  Capture found;
+  const uint64_t id = stream->capture.load(std::memory_order_acquire);
+  if (!session->captures.find(id, &found)) return CUDA_SUCCESS;
+  if (found.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  capture = id;
+  return CUDA_SUCCESS;
+}
+
+CUresult Scope::find(CUgraph handle, Graph** graph) {
+  *graph = session->graphs.find(handle);
+  if (*graph == nullptr || !(*graph)->alive()) return CUDA_ERROR_INVALID_VALUE;
+  adopt((*graph)->context);
+  return CUDA_SUCCESS;
+}
+
+CUresult Scope::find(CUgraphNode handle, GraphNode** node) {
+  *node = session->graph_nodes.find(handle);
+  if (*node == nullptr || !(*node)->graph->alive()) return CUDA_ERROR_INVALID_VALUE;
+  adopt((*node)->graph->context);
+  return CUDA_SUCCESS;
+}
+
+CUresult Scope::find(CUgraphExec handle, GraphExec** exec) {
+  *exec = session->graph_execs.find(handle);
+  if (*exec == nullptr || !(*exec)->alive()) return CUDA_ERROR_INVALID_VALUE;
+  adopt((*exec)->context);
   return CUDA_SUCCESS;
 }
 
@@ -239,6 +281,9 @@ void Scope::release(CUmemoryPool handle) {
 CUresult Scope::call_raw(uint8_t* frame, size_t size, Reply* reply, const void* bulk, size_t bulk_bytes) {
   const CUresult result = channel->call(context_index(), frame, size, reply, bulk, bulk_bytes, &sent_as);
   if (result != CUDA_SUCCESS && context != nullptr && ends_context(result)) context->sticky.store(result);
+  // Whatever a capture does not allow it does not survive either.
+  if (capture != 0 && result != CUDA_SUCCESS) [[unlikely]]
+    session->captures.invalidate(capture);
   return result;
 }
 

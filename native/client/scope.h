@@ -42,11 +42,16 @@ class Scope {
 
   // Objects behind handles, with the same checks.
   CUresult find(CUstream handle, Stream** stream);  // null for the default stream
+  // The same without regard to captures, for calls that ask about them.
+  CUresult look_up(CUstream handle, Stream** stream);
   CUresult find(CUevent handle, Event** event);
   CUresult find(CUmodule handle, Module** module);
   CUresult find(CUlibrary handle, Library** library);
   CUresult find(CUfunction handle, Function** function);
   CUresult find(CUkernel handle, Function** kernel);
+  CUresult find(CUgraph handle, Graph** graph);
+  CUresult find(CUgraphNode handle, GraphNode** node);
+  CUresult find(CUgraphExec handle, GraphExec** exec);
 
   // A new handle in the context; null when there are too many.
   CUevent mint_event(uint32_t* index);
@@ -93,9 +98,11 @@ class Scope {
   ThreadState* thread = nullptr;
   Context* context = nullptr;
   Channel* channel = nullptr;
+  uint64_t capture = 0;  // the capture that the stream is a part of
   uint64_t sent_as = 0;  // the channel's number of this scope's last call
 
  private:
+  CUresult check_capture(const Stream* stream);
   // Calls about an object of another server than the current context's are made in the object's context.
   void adopt(Context* owner) {
     if (context == nullptr || context->channel != owner->channel) context = owner;

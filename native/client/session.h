@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "client/address_claims.h"
+#include "client/captures.h"
 #include "client/array_objects.h"
 #include "client/channel.h"
+#include "client/graph.h"
 #include "client/helper_streams.h"
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
@@ -49,6 +51,9 @@ struct Session {
   VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
+  Captures captures;
+  std::mutex user_object_mutex;      // guards the counts of references
+  std::recursive_mutex graph_mutex;  // guards what graphs hold; callers that share one order their calls
   PeerLinks peer_links;
 
   HandleTable<Context> contexts{Kind::context};
@@ -58,6 +63,10 @@ struct Session {
   HandleTable<Library> libraries{Kind::library};
   HandleTable<Function> functions{Kind::function};
   HandleTable<Pool> pools{Kind::pool};
+  HandleTable<Graph> graphs{Kind::graph};
+  HandleTable<GraphNode> graph_nodes{Kind::graph_node};
+  HandleTable<GraphExec> graph_execs{Kind::graph_exec};
+  HandleTable<UserObject> user_objects{Kind::user_object};
   HandleTable<Array> arrays{Kind::array};
   HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
   HandleTable<TextureReference> texture_references{Kind::texture_reference};

@@ -776,6 +776,7 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
 static_assert(sizeof(CUmemPoolProps) == 88);
 #include "common/cuda_graph_types.h"
 
+#include "common/cuda_graph_types.h"
 #include "common/cuda_array_types.h"
 #include "common/cuda_stream_types.h"
 #include "common/cuda_vmm_types.h"

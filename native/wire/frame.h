@@ -42,7 +42,11 @@ enum class ControlCall : uint16_t {
   peer_accept = 0xf012,
   peer_send = 0xf013,
   peer_receive = 0xf014,
-  stripes = 0xf010,  // u32 connections that the client has opened: u32 how many are used, all or none
+  stripes = 0xf010,       // u32 connections that the client has opened: u32 how many are used, all or none
+  graph_bind = 0xf020,    // u32 graph [bulk: u32 node, …]: handles for the nodes as last described
+  graph_child = 0xf021,   // u32 graph, u32 node: the handle stands for the node's own graph
+  capture_node = 0xf022,  // u32 stream, a node that the client serves, in a stream that is captured
+  invalidate_capture = 0xf023,  // u32 stream: the program did what a capture does not survive
 };
 
 // Worker to client.
@@ -54,11 +58,18 @@ struct ResponseHeader {
 static_assert(sizeof(ResponseHeader) == 8);
 
 enum class ResponseKind : uint16_t {
-  reply = 1,      // u32 sequence, i32 result, data
-  download = 2,   // u32 download, u64 offset, data: bytes of an asynchronous copy to the host
-  host_task = 3,  // u32 task: a stream has reached a task that the client has to do
-  goodbye = 4,    // text: the session ends, and why
+  reply = 1,       // u32 sequence, i32 result, data
+  download = 2,    // u32 download, u64 offset, data: bytes of an asynchronous copy to the host
+  host_task = 3,   // u32 task: a stream has reached a task that the client has to do
+  goodbye = 4,     // text: the session ends, and why
+  graph_task = 5,  // u32 run, u32 task: a launch has reached a node that the client has to serve; answered by
+                   // host_task_done with the run
 };
+
+// Downloads of graphs have the task's number with this bit, and come again with each launch.
+constexpr uint32_t kGraphDownload = 1u << 31;
+// Numbers of runs of graph tasks, which the worker gives, are above those of the client's host tasks.
+constexpr uint32_t kFirstRun = 1u << 31;
 
 // Caps, kept by the side that reads.
 constexpr uint32_t kMaxArguments = 192u

@@ -52,7 +52,8 @@ function problemsOf(row: Row, bySymbol: ReadonlyMap<string, Row>): string[] {
     row.parameters.length > 0 &&
     !row.parameters.some((p) => p.type === 'stream')
   ) {
-    if (!row.base.startsWith('cuGetProcAddress') && row.base !== 'cuLaunchKernelEx')
+    const hidden = ['cuLaunchKernelEx', 'cuGraphInstantiateWithParams'];
+    if (!row.base.startsWith('cuGetProcAddress') && !hidden.includes(row.base))
       problems.push('has no stream for its per-thread variant');
   }
   const regular = isRegularInClient(row) || isRegularInWorker(row);

@@ -73,6 +73,10 @@ ${wire.map((row) => `void ${row.symbol}(Session& session, Request& request);`).j
 // Frames of the runtime itself: wire/frame.h.
 void bind_default_pool(Session& session, Request& request);
 void host_copy(Session& session, Request& request);
+void graph_bind(Session& session, Request& request);
+void graph_child(Session& session, Request& request);
+void capture_node(Session& session, Request& request);
+void invalidate_capture(Session& session, Request& request);
 
 }  // namespace calls
 

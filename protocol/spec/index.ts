@@ -14,7 +14,11 @@ import { streamMemory } from './rows/streamMemory.js';
 import { event } from './rows/event.js';
 import { launch } from './rows/launch.js';
 import { oldLaunch } from './rows/oldLaunch.js';
+import { capture } from './rows/capture.js';
 import { graph } from './rows/graph.js';
+import { graphParams } from './rows/graphParams.js';
+import { graphExec } from './rows/graphExec.js';
+import { graphMemory } from './rows/graphMemory.js';
 import { array } from './rows/array.js';
 import { tensorMap } from './rows/tensorMap.js';
 import { texture, textureReference } from './rows/texture.js';
@@ -43,7 +47,11 @@ export const spec: Row[] = [
   ...event,
   ...launch,
   ...oldLaunch,
+  ...capture,
   ...graph,
+  ...graphParams,
+  ...graphExec,
+  ...graphMemory,
   ...array,
   ...texture,
   ...textureReference,

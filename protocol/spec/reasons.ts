@@ -11,10 +11,10 @@ export const DRIVER_PROCESS = 'acts on the process that holds the GPU, which is 
 export const WINDOWS = 'exists for Windows only';
 export const RDMA = 'flushes writes that devices of the same machine made';
 export const MULTI_DEVICE = 'removed from CUDA 13; one launch spans devices of one machine only';
-export const GRAPHS = 'graphs are not carried yet';
-export const CAPTURE = 'capturing makes a graph, and graphs are not carried yet';
 export const SPARSE =
   'arrays whose memory is mapped later are not carried yet; cuDeviceGetAttribute says that there are none';
+export const SEMAPHORES =
+  'external semaphores belong to another driver on the machine of the program, which the GPU cannot reach';
 export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
 export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';
 export const POOLS13 = 'pools by location are not carried yet; cuDeviceGetMemPool answers for devices';

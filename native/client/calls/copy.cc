@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "client/between_servers.h"
+#include "client/captures.h"
 #include "client/scope.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
@@ -30,6 +31,19 @@ struct CopyScope : Scope {
     if (CUresult error = reach(device_memory, handle, &index)) return error;
     if (index == 0) stream = nullptr;
     return need_context();
+  }
+  // A copy between host and device memory in a stream that is captured.
+  CUresult capture_rows(CUmemorytype to, CUdeviceptr dst, CUdeviceptr src, size_t bytes) {
+    CUDA_MEMCPY3D copy{};
+    copy.dstMemoryType = to;
+    copy.srcMemoryType = to == CU_MEMORYTYPE_DEVICE ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    copy.dstDevice = dst;
+    copy.dstHost = reinterpret_cast<void*>(dst);
+    copy.srcDevice = src;
+    copy.srcHost = reinterpret_cast<const void*>(src);
+    copy.WidthInBytes = bytes;
+    copy.Height = copy.Depth = 1;
+    return capture_copy(*this, stream, copy);
   }
   // Whether the range is device memory from its first to its last byte.
   bool on_device(CUdeviceptr address, size_t bytes) const {
@@ -107,6 +121,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CU
   if (CUresult error = scope.begin(stream, dst)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (src == nullptr || !scope.on_device(dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (scope.capture != 0)
+    return scope.capture_rows(CU_MEMORYTYPE_DEVICE, dst, reinterpret_cast<CUdeviceptr>(src), bytes);
   // Page-locked memory is read when the stream comes to the copy. It may be read now unless work before
   // the copy still writes it.
   HostTasks& tasks = scope.session->tasks;
@@ -145,6 +161,8 @@ CUresult cuMemcpyDtoHAsync_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream
   if (CUresult error = scope.begin(stream, src)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (dst == nullptr || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (scope.capture != 0)
+    return scope.capture_rows(CU_MEMORYTYPE_HOST, reinterpret_cast<CUdeviceptr>(dst), src, bytes);
   const auto pinned = scope.session->memory.host_range(dst);
   if (!pinned || bytes > pinned->bytes - (reinterpret_cast<uintptr_t>(dst) - pinned->base)) {
     return download(scope, dst, src, bytes);  // may be synchronous for pageable memory
@@ -190,6 +208,7 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
   if (from_device && to_device) return cuMemcpyDtoDAsync_v2(dst, src, bytes, stream);
   if (to_device) return cuMemcpyHtoDAsync_v2(dst, reinterpret_cast<const void*>(src), bytes, stream);
   if (from_device) return cuMemcpyDtoHAsync_v2(reinterpret_cast<void*>(dst), src, bytes, stream);
+  if (scope.capture != 0) return scope.capture_rows(CU_MEMORYTYPE_HOST, dst, src, bytes);
   if (CUresult error = cuStreamSynchronize(stream)) return error;
   std::memcpy(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
   return CUDA_SUCCESS;

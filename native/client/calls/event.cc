@@ -19,6 +19,7 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
   if (stream != nullptr && stream->context->channel != event->context->channel)
     return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult error = scope.need_context()) return error;
+  event->capture.store(flags == CU_EVENT_RECORD_EXTERNAL ? 0 : scope.capture, std::memory_order_release);
   event->after_task.store(last_task(*scope.context, stream), std::memory_order_relaxed);
   wire::AsyncFrame<12> frame(CallId::cuEventRecordWithFlags);
   frame.put(event->index);

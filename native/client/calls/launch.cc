@@ -1,6 +1,8 @@
 // Launching kernels and host functions.
 #include <cstring>
 
+#include "client/captures.h"
+#include "client/kernel_parameters.h"
 #include "client/scope.h"
 #include "client/stats.h"
 #include "client/task_order.h"
@@ -14,83 +16,10 @@ using generated::CallId;
 
 namespace {
 
-constexpr uint32_t kMostDynamicMemory = 1u
-                                        << 30;  // nonsense is refused here; the exact limit is the worker's
 constexpr size_t kMostAttributes = 64;
 
-struct Shape {
-  unsigned grid[3];
-  unsigned block[3];
-  unsigned shared_bytes;
-};
-
-CUresult check_shape(const Scope& scope, const Function& function, const Shape& shape) {
-  const auto& limits = scope.session->devices[static_cast<size_t>(scope.context->device)]->attributes;
-  uint64_t threads = 1;
-  for (size_t i = 0; i < 3; i++) {
-    if (shape.grid[i] == 0 || shape.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (shape.grid[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i]))
-      return CUDA_ERROR_INVALID_VALUE;
-    if (shape.block[i] > static_cast<unsigned>(limits[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i]))
-      return CUDA_ERROR_INVALID_VALUE;
-    threads *= shape.block[i];
-  }
-  if (threads > static_cast<uint64_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK]))
-    return CUDA_ERROR_INVALID_VALUE;
-  if (shape.shared_bytes > kMostDynamicMemory) return CUDA_ERROR_INVALID_VALUE;
-  if (!function.info->has_layout) return CUDA_SUCCESS;
-  const int most_threads =
-      function.attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK].load(std::memory_order_relaxed);
-  if (most_threads > 0 && threads > static_cast<uint64_t>(most_threads))
-    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-  const int most_shared =
-      function.attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES].load(std::memory_order_relaxed);
-  return shape.shared_bytes > static_cast<unsigned>(most_shared) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-// Where the packed parameters come from.
-struct Parameters {
-  void** each = nullptr;         // one address per parameter
-  const void* packed = nullptr;  // or all of them in one buffer
-  size_t bytes = 0;
-};
-
-CUresult find_parameters(const Function& function, void** kernel_params, void** extra, Parameters* out) {
-  if (kernel_params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (extra != nullptr) {
-    const size_t* size = nullptr;
-    for (void** at = extra; *at != CU_LAUNCH_PARAM_END; at += 2) {
-      if (at[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-        out->packed = at[1];
-      } else if (at[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
-        size = static_cast<const size_t*>(at[1]);
-      } else {
-        return CUDA_ERROR_INVALID_VALUE;
-      }
-    }
-    if (out->packed == nullptr || size == nullptr || *size > wire::kMaxArguments / 2)
-      return CUDA_ERROR_INVALID_VALUE;
-    out->bytes = *size;
-    return CUDA_SUCCESS;
-  }
-  if (!function.info->has_layout) return CUDA_ERROR_NOT_SUPPORTED;  // a worker's driver before CUDA 12.4
-  out->each = kernel_params;
-  out->bytes = function.info->parameter_bytes;
-  return out->bytes > 0 && kernel_params == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-void pack(const KernelInfo& info, const Parameters& parameters, uint8_t* into) {
-  if (parameters.packed != nullptr) {
-    std::memcpy(into, parameters.packed, parameters.bytes);
-    return;
-  }
-  for (size_t i = 0; i < info.parameters.size(); i++) {
-    std::memcpy(into + info.parameters[i].offset, parameters.each[i], info.parameters[i].size);
-  }
-}
-
 // The form that holds the launch: kShort for nearly all, then that without flags, then kWide.
-uint16_t form_of(const Channel& channel, uint32_t stream, const Shape& s) {
+uint16_t form_of(const Channel& channel, uint32_t stream, const LaunchShape& s) {
   if (s.grid[1] > 0xffff || s.grid[2] > 0xffff) return wire::kWide;
   const bool short_one =
       stream <= 0xffff && s.block[2] <= 0xff && channel.protocol() >= wire::kProtocolShortLaunch;
@@ -98,7 +27,7 @@ uint16_t form_of(const Channel& channel, uint32_t stream, const Shape& s) {
 }
 
 // Function, stream, shape; the worker reads them in calls/launch.cc.
-size_t put_head(uint8_t* at, uint32_t function, uint32_t stream, const Shape& s, uint16_t form) {
+size_t put_head(uint8_t* at, uint32_t function, uint32_t stream, const LaunchShape& s, uint16_t form) {
   uint8_t* const start = at;
   const auto put = [&at](auto value) {
     std::memcpy(at, &value, sizeof value);
@@ -129,7 +58,7 @@ size_t put_head(uint8_t* at, uint32_t function, uint32_t stream, const Shape& s,
   return static_cast<size_t>(at - start);
 }
 
-CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel_params, void** extra,
+CUresult launch(CUfunction f, const LaunchShape& shape, CUstream handle, void** kernel_params, void** extra,
                 const CUlaunchAttribute* attributes, uint32_t attribute_count) {
   Scope scope;
   Function* function = nullptr;
@@ -140,7 +69,7 @@ CUresult launch(CUfunction f, const Shape& shape, CUstream handle, void** kernel
   if (CUresult error = scope.need_context()) return error;
   if (stream != nullptr && stream->context->channel != scope.channel) return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult error = check_shape(scope, *function, shape)) return error;
-  Parameters parameters;
+  KernelParameters parameters;
   if (CUresult error = find_parameters(*function, kernel_params, extra, &parameters)) return error;
 
   constexpr size_t kHead = sizeof(wire::RequestHeader) + 36;
@@ -182,6 +111,11 @@ CUresult call_on_host(CUstream handle, HostTask task) {
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.find(handle, &stream)) return error;
   if (CUresult error = scope.need_context()) return error;
+  if (scope.capture != 0) {
+    if (task.function != nullptr) return capture_function(scope, stream, task.function, task.user_data);
+    invalidate_captures(*scope.session, {{scope.capture, stream}});  // a callback cannot be captured
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   task.channel = scope.channel;
   const uint32_t number = scope.session->tasks.add(task);
   wire::AsyncFrame<8> frame(CallId::cuLaunchHostFunc);
@@ -200,16 +134,16 @@ CUresult call_on_host(CUstream handle, HostTask task) {
 CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
                         unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                         unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
-  const Shape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
+  const LaunchShape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
   return launch(f, shape, hStream, kernelParams, extra, nullptr, 0);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
   if (config == nullptr || config->numAttrs > kMostAttributes) return CUDA_ERROR_INVALID_VALUE;
   if (config->numAttrs > 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
-                    {config->blockDimX, config->blockDimY, config->blockDimZ},
-                    config->sharedMemBytes};
+  const LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                          {config->blockDimX, config->blockDimY, config->blockDimZ},
+                          config->sharedMemBytes};
   return launch(f, shape, config->hStream, kernelParams, extra,
                 config->numAttrs > 0 ? config->attrs : nullptr, config->numAttrs);
 }
@@ -218,7 +152,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
                                    unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                                    void** kernelParams) {
-  const Shape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
+  const LaunchShape shape{{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
   CUlaunchAttribute cooperative{};
   cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
   cooperative.value.cooperative = 1;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "client/allocate_apart.h"
+#include "client/captures.h"
 #include "client/scope.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
@@ -28,6 +29,7 @@ CUresult free_there(Scope& scope, CUdeviceptr address) {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (capture_forbids()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   Scope scope;
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;
@@ -55,6 +57,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
     return CUDA_ERROR_INVALID_VALUE;
   if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16)
     return CUDA_ERROR_INVALID_VALUE;
+  if (capture_forbids()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   Scope scope;
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "client/between_servers.h"
+#include "client/captures.h"
 #include "client/scope.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
@@ -100,6 +101,39 @@ CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+// An event that was recorded in a capture makes the stream a part of it. Whatever else comes of a capture
+// here the driver says at once.
+CUresult wait_while_capturing(Scope& scope, Stream* stream, Event& event, unsigned flags) {
+  Capture capture;
+  const uint64_t recorded_in = event.capture.load(std::memory_order_acquire);
+  const bool external = flags == CU_EVENT_WAIT_EXTERNAL;
+  const bool joins = !external && stream != nullptr && scope.session->captures.find(recorded_in, &capture) &&
+                     (scope.capture == 0 || scope.capture == recorded_in);
+  if (joins || (scope.capture == 0 && recorded_in == 0) || (scope.capture != 0 && external)) {
+    wire::AsyncFrame<12> frame(CallId::cuStreamWaitEvent);
+    frame.put(stream ? stream->index : 0);
+    frame.put(event.index);
+    frame.put(uint32_t{flags});
+    if (CUresult error = scope.post(frame)) return error;
+    if (joins) {
+      stream->capture.store(recorded_in, std::memory_order_release);
+      scope.session->captures.join(recorded_in, is_blocking(stream));
+    }
+    return CUDA_SUCCESS;
+  }
+  wire::SyncFrame<12> frame(CallId::cuStreamWaitEvent);
+  frame.put(stream ? stream->index : 0);
+  frame.put(event.index);
+  frame.put(uint32_t{flags});
+  const CUresult result = scope.call(frame);
+  if (result != CUDA_SUCCESS) scope.session->captures.invalidate(recorded_in);
+  return result;
+}
+
+}  // namespace
+
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int flags) {
   Scope scope;
   Stream* stream = nullptr;
@@ -116,53 +150,13 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int flags)
       return wait_for_event_elsewhere(*scope.session, *event, {place, stream}, flags);
   }
   order_after(*scope.context, stream, event->after_task.load(std::memory_order_relaxed));
+  if (scope.session->captures.any()) [[unlikely]]
+    return wait_while_capturing(scope, stream, *event, flags);
   wire::AsyncFrame<12> frame(CallId::cuStreamWaitEvent);
   frame.put(stream ? stream->index : 0);
   frame.put(event->index);
   frame.put(uint32_t{flags});
   return scope.post(frame);
-}
-
-// Nothing is ever capturing: beginning a capture is refused.
-CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
-  if (captureStatus == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Scope scope;
-  Stream* stream = nullptr;
-  if (CUresult error = ask(&scope, hStream, &stream)) return error;
-  *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                unsigned long long* id_out) {
-  if (id_out != nullptr) *id_out = 0;
-  return cuStreamIsCapturing(hStream, captureStatus_out);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                   unsigned long long* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out, size_t* numDependencies_out) {
-  if (graph_out != nullptr) *graph_out = nullptr;
-  if (dependencies_out != nullptr) *dependencies_out = nullptr;
-  if (numDependencies_out != nullptr) *numDependencies_out = 0;
-  return cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                   unsigned long long* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out, const void** edgeData_out,
-                                   size_t* numDependencies_out) {
-  if (edgeData_out != nullptr) *edgeData_out = nullptr;
-  return cuStreamGetCaptureInfo_v2(hStream, captureStatus_out, id_out, graph_out, dependencies_out,
-                                   numDependencies_out);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  std::swap(*mode, thread_state().capture_mode);
-  return CUDA_SUCCESS;
 }
 
 }  // namespace sluice::client::calls

@@ -14,7 +14,7 @@ CUresult cuCtxSynchronize() {
   Scope scope;
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.need_context()) return error;
-  if (scope.is_settled()) return CUDA_SUCCESS;
+  if (!scope.session->captures.any() && scope.is_settled()) return CUDA_SUCCESS;
   wire::SyncFrame<0> frame(CallId::cuCtxSynchronize);
   const CUresult result = scope.call(frame);
   if (result == CUDA_SUCCESS) scope.settle();
@@ -27,7 +27,7 @@ CUresult cuStreamSynchronize(CUstream hStream) {
   if (CUresult error = scope.enter()) return error;
   if (CUresult error = scope.find(hStream, &stream)) return error;
   if (CUresult error = scope.need_context()) return error;
-  if (scope.is_settled()) return CUDA_SUCCESS;
+  if (scope.capture == 0 && scope.is_settled()) return CUDA_SUCCESS;
   wire::SyncFrame<4> frame(CallId::cuStreamSynchronize);
   frame.put(stream ? stream->index : 0);
   const CUresult result = scope.call(frame);

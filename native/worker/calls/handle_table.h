@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "wire/frame.h"
@@ -33,6 +34,23 @@ class HandleTable {
     if (index >= handles_.size()) handles_.resize(index + 1);
     handles_[index] = handle;
     return true;
+  }
+
+  // The index of each handle.
+  std::map<void*, uint32_t> indices() const {
+    std::map<void*, uint32_t> found;
+    for (uint32_t i = 0; i < handles_.size(); i++) {
+      if (handles_[i] != nullptr) found.emplace(handles_[i], i);
+    }
+    return found;
+  }
+
+  // Zero when the client has no index for it.
+  uint32_t index_of(const void* handle) const {
+    for (uint32_t i = 0; i < handles_.size(); i++) {
+      if (handle != nullptr && handles_[i] == handle) return i;
+    }
+    return 0;
   }
 
  private:

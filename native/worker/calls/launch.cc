@@ -32,12 +32,6 @@ Launch read_head(Request& request) {
   return launch;
 }
 
-// Events and graph nodes in attributes are handles of the client, which the driver must not see.
-bool names_a_handle(CUlaunchAttributeID id) {
-  return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
-         id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
-}
-
 // Packed parameters as a driver takes them. The driver copies them before the launch returns.
 struct Packed {
   explicit Packed(std::string_view bytes) : size(bytes.size()) {

@@ -27,6 +27,7 @@ CUresult allocate(Session& session, uint64_t bytes, CUdeviceptr* address, Alloca
 }
 
 void forget(Session& session, CUdeviceptr address) {
+  session.graphs.freed(address);
   const auto known = session.allocations.find(address);
   if (known == session.allocations.end()) return;
   session.context.memory.release(known->second.ordinal, known->second.bytes);
@@ -134,10 +135,17 @@ void cuMemAllocFromPoolAsync(Session& session, Request& request) {
     return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
   }
   CUdeviceptr address = 0;
-  const CUresult result = allocate(session, bytes, &address, [&] {
+  const auto body = [&] {
     return pool ? session.driver.cuMemAllocFromPoolAsync(&address, bytes, pool, stream)
                 : session.driver.cuMemAllocAsync(&address, bytes, stream);
-  });
+  };
+  // In a stream that is captured the graph allocates, and is counted when it is instantiated.
+  if (GraphRecord* graph = session.capturing_graph(stream)) {
+    const CUresult captured = body();
+    if (captured == CUDA_SUCCESS) session.graphs.allocates(*graph, session.current_ordinal(), bytes, address);
+    return answer_address(session, request, captured, address);
+  }
+  const CUresult result = allocate(session, bytes, &address, body);
   answer_address(session, request, result, address);
 }
 
@@ -148,8 +156,13 @@ void cuMemFreeAsync(Session& session, Request& request) {
   CUstream stream = nullptr;
   if (!session.find(stream_index, &stream)) return session.finish(request, CUDA_ERROR_INVALID_HANDLE);
   if (session.driver.cuMemFreeAsync == nullptr) return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
+  GraphRecord* graph = session.capturing_graph(stream);
   const CUresult result = session.driver.cuMemFreeAsync(address, stream);
-  if (result == CUDA_SUCCESS) forget(session, address);
+  if (result == CUDA_SUCCESS && graph != nullptr) {
+    session.graphs.freed_by_graph(*graph, address);
+  } else if (result == CUDA_SUCCESS) {
+    forget(session, address);
+  }
   session.finish(request, result);
 }
 

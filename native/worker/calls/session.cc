@@ -21,6 +21,7 @@ Session::Session(SessionContext& session_context)
       late_copies(session_context.driver),
       host_visible(session_context.driver),
       stream_waits(session_context.driver),
+      graphs(*this),
       input_(session_context.connection) {}
 
 Session::~Session() = default;
@@ -141,6 +142,14 @@ void Session::run_request(Request& request, uint16_t call) {
       return calls::bind_default_pool(*this, request);
     case wire::ControlCall::host_copy:
       return calls::host_copy(*this, request);
+    case wire::ControlCall::graph_bind:
+      return calls::graph_bind(*this, request);
+    case wire::ControlCall::graph_child:
+      return calls::graph_child(*this, request);
+    case wire::ControlCall::capture_node:
+      return calls::capture_node(*this, request);
+    case wire::ControlCall::invalidate_capture:
+      return calls::invalidate_capture(*this, request);
     case wire::ControlCall::stripes:
       return use_stripes(request);
     case wire::ControlCall::peer_open:
@@ -213,6 +222,7 @@ void Session::leave_context(uint32_t index) {
     downloads.forget(known->second.handle);
     late_copies.forget(known->second.handle);
   }
+  graphs.forget_context(index);
   stream_waits.forget(index);
   std::erase_if(links, [&](const auto& entry) {
     if (entry.second->context != index) return false;

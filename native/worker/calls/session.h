@@ -23,10 +23,11 @@
 #include "wire/frame.h"
 #include "wire/frame_input.h"
 #include "wire/stripes.h"
+#include "worker/calls/graph_store.h"
 #include "worker/calls/handle_table.h"
 #include "worker/calls/host_task.h"
-#include "worker/calls/peer_link.h"
 #include "worker/calls/host_visible.h"
+#include "worker/calls/peer_link.h"
 #include "worker/calls/staging.h"
 #include "worker/calls/stream_waits.h"
 #include "worker/calls/virtual_memory.h"
@@ -46,6 +47,11 @@ struct Request {
 };
 
 struct LinkJob;  // calls/image.h
+// Events and graph nodes in launch attributes are handles of the client, which the driver must not see.
+inline bool names_a_handle(CUlaunchAttributeID id) {
+  return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+         id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+}
 
 class Session {
  public:
@@ -82,6 +88,12 @@ class Session {
     if (!table_of(&handle).bind(index, reinterpret_cast<void*>(handle))) broken_ = true;
   }
   void forget_function(uint32_t index) { functions_.forget(index); }
+  // The other way round, for what the driver tells about graphs that it made.
+  std::map<void*, uint32_t> function_indices() const { return functions_.indices(); }
+  uint32_t event_index(CUevent event) const { return events_.index_of(event); }
+  uint32_t array_index(CUarray array) const { return arrays_.index_of(array); }
+  // The graph that the stream is captured into; null when it is not captured.
+  GraphRecord* capturing_graph(CUstream stream);
 
   // The driver's device for the session's ordinal; one that no driver has for a wrong ordinal.
   CUdevice device(int32_t ordinal) const;
@@ -148,6 +160,7 @@ class Session {
   LateCopies late_copies;
   const HostVisible host_visible;
   HostTaskTable host_tasks;
+  GraphStore graphs;
   PeerLinks peer_links;
   // Device memory by address: which device it was counted for, and how much.
   struct Allocation {

@@ -25,26 +25,4 @@ export const stream = rows('stream', [
     worker: 'waits, so that it must not hold up the calls of other threads',
     reports: true,
   }),
-  local('cuStreamIsCapturing', 10000, 'hStream: stream, captureStatus: out CUstreamCaptureStatus', {
-    perThread: 'ptsz',
-  }),
-  local('cuThreadExchangeStreamCaptureMode', 10010, 'mode: inout CUstreamCaptureMode'),
-  local(
-    'cuStreamGetCaptureInfo',
-    10010,
-    'hStream: stream, captureStatus_out: out CUstreamCaptureStatus, id_out: out u64',
-    { perThread: 'ptsz' },
-  ),
-  local(
-    'cuStreamGetCaptureInfo_v2',
-    11030,
-    'hStream: stream, captureStatus_out: out CUstreamCaptureStatus, id_out: out u64, graph_out: writes CUgraph*, dependencies_out: writes const CUgraphNode**, numDependencies_out: out size',
-    { perThread: 'ptsz' },
-  ),
-  local(
-    'cuStreamGetCaptureInfo_v3',
-    12030,
-    'hStream: stream, captureStatus_out: out CUstreamCaptureStatus, id_out: out u64, graph_out: writes CUgraph*, dependencies_out: writes const CUgraphNode**, edgeData_out: writes const void**, numDependencies_out: out size',
-    { perThread: 'ptsz' },
-  ),
 ]);
