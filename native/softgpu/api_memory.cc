@@ -21,6 +21,8 @@ CUresult allocate(CUdeviceptr* out, size_t bytes, MemoryKind kind, unsigned flag
 CUresult free_memory(CUdeviceptr address) {
   Context* context;
   SLUICE_TRY(healthy_context(&context));
+  // cudaFree(nullptr) frees nothing and arrives here; libraries start a context with it.
+  if (address == 0) return CUDA_SUCCESS;
   const auto found = memory_registry().find(address);
   if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;
