@@ -1,6 +1,7 @@
 // Device and managed memory: allocation, release, what there is.
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
 #include "softgpu/memory.h"
 
 namespace sluice::softgpu {
@@ -12,6 +13,7 @@ CUresult allocate(CUdeviceptr* out, size_t bytes, MemoryKind kind, unsigned flag
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Context* context;
   SLUICE_TRY(healthy_context(&context));
+  SLUICE_TRY(refuse_unsafe_call());
   uint64_t address = 0;
   SLUICE_TRY(allocate_device(*context, bytes, kind, flags, nullptr, false, &address));
   *out = address;
@@ -23,6 +25,11 @@ CUresult free_memory(CUdeviceptr address) {
   SLUICE_TRY(healthy_context(&context));
   // cudaFree(nullptr) frees nothing and arrives here; libraries start a context with it.
   if (address == 0) return CUDA_SUCCESS;
+  SLUICE_TRY(refuse_unsafe_call());
+  if (const auto memory = GraphMemory::find(address)) {
+    context->synchronize();
+    return memory->give_back() ? context->error() : CUDA_ERROR_INVALID_VALUE;
+  }
   const auto found = memory_registry().find(address);
   if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;
