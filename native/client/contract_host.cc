@@ -58,7 +58,7 @@ CUresult load_module(CUmodule* out, const void* image) { return calls::cuModuleL
 
 void install_contract() {
   contract::install({driver_version, device_count, device_identity, calls::cuCtxGetCurrent, primary_context,
-                     context_device, context_id, load_module});
+                     context_device, context_id, calls::cuStreamGetId, load_module});
 }
 
 void contract_context_ended(Context* context) {

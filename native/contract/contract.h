@@ -29,6 +29,8 @@ struct Host {
   CUresult (*context_device)(CUcontext context, CUdevice* out);
   // A number unique to the context for the life of the process (as cuCtxGetId).
   CUresult (*context_id)(CUcontext context, unsigned long long* out);
+  // A number unique to the stream (as cuStreamGetId). Never called with the null stream.
+  CUresult (*stream_id)(CUstream stream, unsigned long long* out);
   // Loads the image that a fatbin wrapper, container, ELF or PTX text at `image` holds.
   CUresult (*load_module)(CUmodule* out, const void* image);
 };

@@ -5,8 +5,10 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
+#include "common/log.h"
 #include "contract/context_storage.h"
 #include "contract/contract.h"
 #include "contract/integrity.h"
@@ -26,14 +28,23 @@ Word slot(Function* function) {
   return reinterpret_cast<Word>(function);
 }
 
-CUresult unknown_slot() { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult accept() { return CUDA_SUCCESS; }
 
+// The first four bytes of a table's id stand for it in log lines.
+template <uint32_t kTable, size_t kSlot>
+CUresult unknown_slot() {
+  SLUICE_INFO("a library called slot %zu of the private table %08x, whose meaning is not known", kSlot,
+              kTable);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 // A table whose first word is its own size in bytes, and whose other slots refuse until they are set.
-template <size_t kWords>
+template <uint32_t kTable, size_t kWords>
 std::array<Word, kWords> sized_table() {
-  std::array<Word, kWords> table;
-  table.fill(slot(unknown_slot));
+  std::array<Word, kWords> table = []<size_t... kSlots>(std::index_sequence<kSlots...>) {
+    return std::array<Word, kWords>{slot(unknown_slot<kTable, kSlots>)...};
+  }
+  (std::make_index_sequence<kWords>());
   table[0] = reinterpret_cast<Word>(kWords * sizeof(Word));
   return table;
 }
@@ -62,7 +73,7 @@ void module_unregistered(size_t) {}
 
 const auto& runtime_table() {
   static const auto table = [] {
-    auto t = sized_table<13>();
+    auto t = sized_table<0x6bd5fb6c, 13>();
     t[1] = slot(load_module);
     t[2] = slot(primary_context);
     t[6] = slot(load_module_extended);
@@ -93,7 +104,7 @@ void short_hook_buffer(void** buffer, size_t* bytes) {
 
 const auto& hooks_table() {
   static const auto table = [] {
-    auto t = sized_table<7>();
+    auto t = sized_table<0xa094798c, 7>();
     t[1] = slot(accept);
     t[2] = slot(hook_buffer);
     t[4] = slot(accept);
@@ -112,7 +123,7 @@ CUresult tls_current_context(CUcontext* context) {
 
 const auto& tls_table() {
   static const auto table = [] {
-    auto t = sized_table<4>();
+    auto t = sized_table<0x42d85a81, 4>();
     t[2] = slot(tls_current_context);
     return t;
   }();
@@ -164,7 +175,7 @@ uint32_t context_check_state() { return 0; }
 
 const auto& context_checks_table() {
   static const auto table = [] {
-    auto t = sized_table<4>();
+    auto t = sized_table<0x263e8860, 4>();
     t[2] = slot(context_check);
     t[3] = slot(context_check_state);
     return t;
@@ -178,7 +189,7 @@ CUresult integrity_check(uint32_t version, uint64_t unix_seconds, uint64_t* answ
 
 const auto& integrity_table() {
   static const auto table = [] {
-    auto t = sized_table<3>();
+    auto t = sized_table<0xd4082055, 3>();
     t[1] = slot(integrity_check);
     return t;
   }();
@@ -221,11 +232,26 @@ CUresult identity_id(CUcontext context, unsigned long long* id) {
   return host()->context_id(context, id);
 }
 
+// What the caller passes on to identity_stream_id is the driver's own object behind a stream; the handle
+// serves as well. The null stream is one of the two default streams.
+CUresult identity_stream(CUcontext, CUstream stream, CUstream* object, int per_thread) {
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *object = stream != nullptr ? stream : per_thread != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  return CUDA_SUCCESS;
+}
+
+CUresult identity_stream_id(CUcontext, CUstream object, unsigned long long* id) {
+  if (object == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return host()->stream_id(object, id);
+}
+
 const auto& identity_table() {
   static const auto table = [] {
-    auto t = sized_table<92>();
+    auto t = sized_table<0x21318c60, 92>();
     t[3] = slot(identity_device);
     t[4] = slot(identity_id);
+    t[39] = slot(identity_stream_id);
+    t[51] = slot(identity_stream);
     return t;
   }();
   return table;
@@ -271,6 +297,9 @@ CUresult export_table(const void** table, const CUuuid* id) {
       return CUDA_SUCCESS;
     }
   }
+  SLUICE_INFO("a library asked for the private table %02x%02x%02x%02x…, which is not known",
+              static_cast<unsigned char>(id->bytes[0]), static_cast<unsigned char>(id->bytes[1]),
+              static_cast<unsigned char>(id->bytes[2]), static_cast<unsigned char>(id->bytes[3]));
   return CUDA_ERROR_NOT_FOUND;
 }
 

@@ -7,6 +7,8 @@
 #include "softgpu/device.h"
 #include "softgpu/module.h"
 
+extern "C" CUresult cuStreamGetId(CUstream stream, unsigned long long* out);  // api_stream.cc
+
 namespace sluice::softgpu {
 namespace {
 
@@ -38,6 +40,7 @@ CUdriverProcAddressQueryResult find_function(const char* name, int version, bool
   }
   *out = nullptr;
   if (best == nullptr) {
+    SLUICE_DEBUG("cuGetProcAddress: %s of version %d is not there", name, version);
     return known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   }
   *out = per_thread && best->per_thread != nullptr ? best->per_thread : best->function;
@@ -107,6 +110,7 @@ contract::Host contract_host() {
     *out = context->id;
     return CUDA_SUCCESS;
   };
+  host.stream_id = cuStreamGetId;
   host.load_module = [](CUmodule* out, const void* image) {
     return api([&]() -> CUresult {
       Context* context;

@@ -23,6 +23,8 @@ CUresult allocate(CUdeviceptr* out, size_t bytes, MemoryKind kind, unsigned flag
 CUresult free_memory(CUdeviceptr address) {
   Context* context;
   SLUICE_TRY(healthy_context(&context));
+  // cudaFree(nullptr) frees nothing and arrives here; libraries start a context with it.
+  if (address == 0) return CUDA_SUCCESS;
   SLUICE_TRY(refuse_unsafe_call());
   if (const auto memory = GraphMemory::find(address)) {
     context->synchronize();

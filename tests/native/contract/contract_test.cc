@@ -91,6 +91,10 @@ class Tables : public ::testing::Test {
       *out = reinterpret_cast<uintptr_t>(context) + 5;
       return CUDA_SUCCESS;
     };
+    host.stream_id = [](CUstream stream, unsigned long long* out) {
+      *out = reinterpret_cast<uintptr_t>(stream) + 7;
+      return CUDA_SUCCESS;
+    };
     host.load_module = [](CUmodule* out, const void* image) {
       *out = reinterpret_cast<CUmodule>(const_cast<void*>(image));
       return CUDA_SUCCESS;
@@ -143,6 +147,25 @@ TEST_F(Tables, FirstWordIsTheSize) {
     EXPECT_EQ(reinterpret_cast<size_t>(table(text)[0]), words * 8) << text;
     for (size_t i = 1; i < words; ++i) EXPECT_NE(table(text)[i], nullptr) << text << i;
   }
+}
+
+// cuBLAS turns a stream into the driver's object for it and asks that object for its number.
+TEST_F(Tables, StreamsHaveAnObjectAndANumber) {
+  const auto object = slot<CUresult(CUcontext, CUstream, CUstream*, int)>(kIdentity, 51);
+  const auto number = slot<CUresult(CUcontext, CUstream, unsigned long long*)>(kIdentity, 39);
+  const auto made = reinterpret_cast<CUstream>(uintptr_t{4096});
+  CUstream found = nullptr;
+  EXPECT_EQ(object(nullptr, made, &found, 0), CUDA_SUCCESS);
+  EXPECT_EQ(found, made);
+  EXPECT_EQ(object(nullptr, nullptr, &found, 0), CUDA_SUCCESS);
+  EXPECT_EQ(found, CU_STREAM_LEGACY);
+  EXPECT_EQ(object(nullptr, nullptr, &found, 1), CUDA_SUCCESS);
+  EXPECT_EQ(found, CU_STREAM_PER_THREAD);
+  unsigned long long id = 0;
+  EXPECT_EQ(number(nullptr, made, &id), CUDA_SUCCESS);
+  EXPECT_EQ(id, 4096u + 7);
+  EXPECT_EQ(number(nullptr, nullptr, &id), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(object(nullptr, made, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Tables, HookBuffersAreZeroAndLargeEnough) {

@@ -78,6 +78,10 @@ void select_fence(Emitter& e);
 void select_copy(Emitter& e);
 void select_prefetch(Emitter& e);
 
+// matrix.cc
+void select_load_matrix(Emitter& e);
+void select_multiply_matrix(Emitter& e);
+
 // control.cc, call.cc, barrier.cc, warp.cc
 void select_branch(Emitter& e);
 void select_branch_index(Emitter& e);

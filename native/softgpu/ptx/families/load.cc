@@ -188,6 +188,8 @@ Handler vector_for(MemorySpace space) {
       return load_vector<T, R, MemorySpace::kGlobal>;
     case MemorySpace::kShared:
       return load_vector<T, R, MemorySpace::kShared>;
+    case MemorySpace::kParam:
+      return load_vector<T, R, MemorySpace::kParam>;
     default:
       return load_vector<T, R, MemorySpace::kGeneric>;
   }

@@ -98,6 +98,9 @@ Select find(std::string_view name) {
           {"prefetchu", select_prefetch},
           {"discard", select_prefetch},
           {"applypriority", select_prefetch},
+          // matrix.cc
+          {"ldmatrix", select_load_matrix},
+          {"mma", select_multiply_matrix},
           // control.cc, call.cc, barrier.cc, warp.cc
           {"bra", select_branch},
           {"brx", select_branch_index},
