@@ -60,6 +60,8 @@ struct Session {
   HandleTable<Pool> pools{Kind::pool};
   HandleTable<Array> arrays{Kind::array};
   HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
+  HandleTable<TextureReference> texture_references{Kind::texture_reference};
+  HandleTable<SurfaceReference> surface_references{Kind::surface_reference};
   TextureObjects textures;
   TextureObjects surfaces;
   HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};

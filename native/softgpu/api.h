@@ -87,6 +87,8 @@ std::span<const Entry> copy_array_entries();
 std::span<const Entry> copy_batch_entries();
 std::span<const Entry> array_entries();
 std::span<const Entry> texture_entries();
+std::span<const Entry> texture_reference_entries();
+std::span<const Entry> tensor_map_entries();
 std::span<const Entry> memset_entries();
 std::span<const Entry> stream_entries();
 std::span<const Entry> event_entries();

@@ -16,7 +16,8 @@ std::span<const Entry> (*const kTables[])() = {
     stream_entries,     event_entries,      module_entries,     library_entries,    function_entries,
     launch_entries,     occupancy_entries,  link_entries,       error_entries,      legacy_entries,
     capture_entries,    graph_entries,      graph_node_entries, graph_exec_entries, virtual_memory_entries,
-    copy_array_entries, copy_batch_entries, array_entries,      texture_entries,
+    copy_array_entries, copy_batch_entries, array_entries,      texture_entries,    texture_reference_entries,
+    tensor_map_entries,
 };
 
 // The newest form of the function that the asked version has.

@@ -15,7 +15,7 @@ import { launch } from './rows/launch.js';
 import { graph } from './rows/graph.js';
 import { array } from './rows/array.js';
 import { tensorMap } from './rows/tensorMap.js';
-import { texture } from './rows/texture.js';
+import { texture, textureReference } from './rows/texture.js';
 import { linker } from './rows/linker.js';
 import { managed } from './rows/managed.js';
 import { virtualMemory } from './rows/virtualMemory.js';
@@ -42,6 +42,7 @@ export const spec: Row[] = [
   ...graph,
   ...array,
   ...texture,
+  ...textureReference,
   ...tensorMap,
   ...linker,
   ...managed,

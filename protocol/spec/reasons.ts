@@ -14,8 +14,8 @@ export const RDMA = 'flushes writes that devices of the same machine made';
 export const MULTI_DEVICE = 'removed from CUDA 13; one launch spans devices of one machine only';
 export const GRAPHS = 'graphs are not carried yet';
 export const CAPTURE = 'capturing makes a graph, and graphs are not carried yet';
-export const ARRAYS = 'arrays, textures and surfaces are not carried yet';
-export const TENSOR_MAP = 'tensor maps are not carried yet';
+export const SPARSE =
+  'arrays whose memory is mapped later are not carried yet; cuDeviceGetAttribute says that there are none';
 export const LINKER = 'the run-time linker is not carried yet';
 export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
 export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';

@@ -318,20 +318,4 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   return scope.post(frame);
 }
 
-// No device reads the memory of another: cuDeviceCanAccessPeer says so.
-CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int flags) {
-  Scope scope;
-  if (CUresult error = enter_current(&scope)) return error;
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (scope.session->contexts.find(peerContext) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
-  Scope scope;
-  if (CUresult error = enter_current(&scope)) return error;
-  if (scope.session->contexts.find(peerContext) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-}
-
 }  // namespace sluice::client::calls

@@ -162,22 +162,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-// Copies between granted devices go through the worker or the client, so no kernel of one device ever
-// reads memory of another.
-CUresult cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevice peerDev) {
-  if (canAccessPeer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Device* device = nullptr;
-  if (CUresult error = find_device(dev, &device)) return error;
-  if (CUresult error = find_device(peerDev, &device)) return error;
-  *canAccessPeer = 0;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice srcDevice, CUdevice dstDevice) {
-  if (srcDevice == dstDevice) return CUDA_ERROR_INVALID_DEVICE;
-  return cuDeviceCanAccessPeer(value, srcDevice, dstDevice);
-}
-
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool_out, CUdevice dev) {
   if (pool_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;

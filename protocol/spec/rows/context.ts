@@ -74,8 +74,12 @@ export const context = rows('context', [
     client: 'remembered for cuCtxGetSharedMemConfig',
   }),
   asyncCall('cuCtxResetPersistingL2Cache', 11000, ''),
-  local('cuCtxEnablePeerAccess', 4000, 'peerContext: context, Flags: uint'),
-  local('cuCtxDisablePeerAccess', 4000, 'peerContext: context'),
+  asyncCall('cuCtxEnablePeerAccess', 4000, 'peerContext: context, Flags: uint', {
+    client: 'whether it can be and whether it is already is known here',
+  }),
+  asyncCall('cuCtxDisablePeerAccess', 4000, 'peerContext: context', {
+    client: 'whether it was enabled is known here',
+  }),
   unsupported('cuCtxGetExecAffinity', 11040, AFFINITY),
   unsupported('cuDeviceGetExecAffinitySupport', 11040, AFFINITY),
 ]);

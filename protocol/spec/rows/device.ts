@@ -1,5 +1,5 @@
 // Devices: everything here is answered from the snapshot that came with the hello.
-import { asyncCall, local, unsupported, rows } from '../builders.js';
+import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
 import { ATOMICS, OLD_ADDRESSES, RDMA, WINDOWS } from '../reasons.js';
 
 export const device = rows('device', [
@@ -14,11 +14,14 @@ export const device = rows('device', [
   local('cuDeviceComputeCapability', 2000, 'major: out int, minor: out int, dev: device'),
   local('cuDeviceGetPCIBusId', 4010, 'pciBusId: writes char*[len], len: int, dev: device'),
   local('cuDeviceGetByPCIBusId', 4010, 'dev: out device, pciBusId: reads const char*'),
-  local('cuDeviceCanAccessPeer', 4000, 'canAccessPeer: out int, dev: device, peerDev: device'),
-  local(
+  sync('cuDeviceCanAccessPeer', 4000, 'canAccessPeer: out int, dev: device, peerDev: device', {
+    client: 'asked once; devices of different servers never can',
+  }),
+  sync(
     'cuDeviceGetP2PAttribute',
     8000,
     'value: out int, attrib: CUdevice_P2PAttribute, srcDevice: device, dstDevice: device',
+    { client: 'asked once; devices of different servers have nothing in common' },
   ),
   local('cuDeviceGetDefaultMemPool', 11020, 'pool_out: out pool, dev: device'),
   local('cuDeviceGetMemPool', 11020, 'pool: out pool, dev: device'),
