@@ -64,7 +64,7 @@ CUresult status(CUstream handle, CUstreamCaptureStatus* out) {
   SLUICE_TRY(find_stream(handle, &stream));
   *out = CU_STREAM_CAPTURE_STATUS_NONE;
   if (!may_be_capturing()) return CUDA_SUCCESS;
-  if (is_legacy(handle)) SLUICE_TRY(refuse_implicit_dependency(*stream));
+  if (is_legacy(handle) && has_implicit_dependency(*stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   const std::lock_guard lock(graph_mutex());
   if (const auto capture = capture_of(*stream)) {
     *out = capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -87,7 +87,7 @@ CUresult info(CUstream handle, CUstreamCaptureStatus* status_out, unsigned long 
   for (const Edge& edge : capture->ends[stream.get()]) {
     capture->shown.push_back(edge.from->handle());
     capture->shown_data.push_back(edge.data);
-    has_data = has_data || edge.data.type != 0;
+    has_data = has_data || edge.data.type != 0 || edge.data.from_port != 0 || edge.data.to_port != 0;
   }
   if (has_data && nodes != nullptr && data == nullptr) return CUDA_ERROR_LOSSY_QUERY;
   if (id != nullptr) *id = capture->id;

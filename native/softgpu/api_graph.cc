@@ -114,6 +114,7 @@ CUresult change_edges(CUgraph handle, const CUgraphNode* from, const CUgraphNode
     if (std::find(edges.begin(), edges.end(), edge) != edges.end()) return CUDA_ERROR_INVALID_VALUE;
     edges.push_back(edge);
   }
+  if (!add && !edges.empty() && graph->has_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   for (size_t i = 0; i < edges.size(); i++) {
     if (add) {
       connect(*edges[i].first, *edges[i].second, data ? data[i] : CUgraphEdgeData{});
@@ -154,6 +155,7 @@ SLUICE_API cuGraphClone(CUgraph* out, CUgraph original) {
     Graph* graph = nullptr;
     SLUICE_TRY(find_graph(original, &graph));
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (graph->has_memory()) return CUDA_ERROR_NOT_SUPPORTED;
     *out = publish_graph(graph->clone());
     return CUDA_SUCCESS;
   });
@@ -172,9 +174,10 @@ SLUICE_API cuGraphDestroyNode(CUgraphNode handle) {
   return graph_api([&]() -> CUresult {
     Node* node = nullptr;
     SLUICE_TRY(find_node(handle, &node));
-    // Memory nodes stay as long as their graph: other nodes may refer to the address.
-    if (std::holds_alternative<AllocWork>(node->work) || std::holds_alternative<FreeWork>(node->work))
-      return CUDA_ERROR_NOT_SUPPORTED;
+    // A capture still refers to its nodes.
+    if (node->graph.captures > 0) return CUDA_ERROR_INVALID_VALUE;
+    // Nodes may refer to memory that others allocate.
+    if (node->graph.has_memory()) return CUDA_ERROR_NOT_SUPPORTED;
     node->graph.remove(*node);
     return CUDA_SUCCESS;
   });

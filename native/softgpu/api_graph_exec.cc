@@ -35,7 +35,7 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags,
   std::unique_ptr<GraphExec> exec;
   Node* bad = nullptr;
   CUgraphInstantiateResult reason{};
-  const CUresult result = GraphExec::create(*graph, *context, flags, &bad, &reason, &exec);
+  const CUresult result = GraphExec::create(*graph, flags, &bad, &reason, &exec);
   if (error_node != nullptr) *error_node = bad ? bad->handle() : nullptr;
   if (why != nullptr) *why = reason;
   if (result != CUDA_SUCCESS) return result;
@@ -72,20 +72,23 @@ CUresult change(CUgraphExec exec_handle, CUgraphNode node_handle, const void* gi
   });
 }
 
+CUresult find_stream(CUstream handle, std::shared_ptr<Stream>* out) {
+  if (const auto* own = lookup<Stream>(handle); own != nullptr)
+    return own->context->resolve_stream(handle, out);
+  Context* context = nullptr;
+  SLUICE_TRY(current_context(&context));
+  return context->resolve_stream(handle, out);
+}
+
 CUresult launch(CUgraphExec handle, CUstream stream_handle) {
   std::shared_ptr<Stream> stream;
-  if (const auto* own = lookup<Stream>(stream_handle); own != nullptr) {
-    SLUICE_TRY(own->context->resolve_stream(stream_handle, &stream));
-  } else {
-    Context* context = nullptr;
-    SLUICE_TRY(current_context(&context));
-    SLUICE_TRY(context->resolve_stream(stream_handle, &stream));
-  }
+  SLUICE_TRY(find_stream(stream_handle, &stream));
   const std::lock_guard lock(graph_mutex());
   GraphExec* exec = nullptr;
   SLUICE_TRY(find_exec(handle, &exec));
   CUresult result = CUDA_SUCCESS;
   const auto as_child = [&](Work* work) {
+    if (exec->plan->has_memory()) return CUDA_ERROR_NOT_SUPPORTED;
     ChildWork child{exec->plan->clone()};
     child.graph->is_child = true;
     *work = std::move(child);
@@ -113,13 +116,13 @@ SLUICE_API cuGraphInstantiate_v2(CUgraphExec* out, CUgraph graph, CUgraphNode* e
 SLUICE_API cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph, unsigned long long flags) {
   return graph_api([&] { return instantiate(out, graph, flags, nullptr, nullptr); });
 }
-SLUICE_API cuGraphInstantiateWithParams(CUgraphExec* out, CUgraph graph,
-                                        CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
-  return graph_api([&]() -> CUresult {
-    if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return instantiate(out, graph, params->flags, &params->hErrNode_out, &params->result_out);
-  });
-}
+// There is nothing to upload, so the stream that would do it makes no difference.
+SLUICE_API_PAIR(cuGraphInstantiateWithParams, _ptsz,
+                (CUgraphExec * out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params),
+                static_cast<void>(pick);
+                if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+                const std::lock_guard lock(graph_mutex());
+                return instantiate(out, graph, params->flags, &params->hErrNode_out, &params->result_out);)
 SLUICE_API cuGraphExecGetFlags(CUgraphExec handle, unsigned long long* flags) {
   return graph_api([&]() -> CUresult {
     GraphExec* exec = nullptr;
@@ -149,7 +152,8 @@ SLUICE_API cuGraphExecDestroy(CUgraphExec handle) {
 
 SLUICE_API_PAIR(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), return launch(exec, pick(stream));)
 // Everything is where it is needed already.
-SLUICE_API_PAIR(cuGraphUpload, _ptsz, (CUgraphExec handle, CUstream), static_cast<void>(pick);
+SLUICE_API_PAIR(cuGraphUpload, _ptsz, (CUgraphExec handle, CUstream given), std::shared_ptr<Stream> stream;
+                SLUICE_TRY(find_stream(pick(given), &stream)); SLUICE_TRY(refuse_while_capturing(*stream));
                 const std::lock_guard lock(graph_mutex()); GraphExec* exec = nullptr;
                 return find_exec(handle, &exec);)
 
@@ -242,7 +246,7 @@ std::span<const Entry> graph_exec_entries() {
       SLUICE_ENTRY("cuGraphInstantiate", 11000, cuGraphInstantiate_v2),
       SLUICE_ENTRY("cuGraphInstantiateWithFlags", 11040, cuGraphInstantiateWithFlags),
       SLUICE_ENTRY("cuGraphInstantiate", 12000, cuGraphInstantiateWithFlags),
-      SLUICE_ENTRY("cuGraphInstantiateWithParams", 12000, cuGraphInstantiateWithParams),
+      SLUICE_ENTRY_PAIR("cuGraphInstantiateWithParams", 12000, cuGraphInstantiateWithParams, _ptsz),
       SLUICE_ENTRY("cuGraphExecGetFlags", 12000, cuGraphExecGetFlags),
       SLUICE_ENTRY("cuGraphExecGetId", 13010, cuGraphExecGetId),
       SLUICE_ENTRY("cuGraphExecDestroy", 10000, cuGraphExecDestroy),

@@ -37,6 +37,18 @@ CUresult add(CUgraphNode* out, CUgraph handle, const CUgraphNode* after, const C
   });
 }
 
+// A graph cannot become a part of itself.
+bool would_contain_itself(const Graph* graph, const CUgraphNodeParams& given) {
+  if (given.type != CU_GRAPH_NODE_TYPE_GRAPH || given.graph.ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+    return false;
+  const auto* child = lookup<Graph>(given.graph.graph);
+  return child != nullptr && graph != nullptr && child->contains(*graph);
+}
+
+CUresult make_for(const Graph* graph, CUgraphNodeParams& given, Work* out) {
+  return would_contain_itself(graph, given) ? CUDA_ERROR_INVALID_VALUE : make_work(given, out);
+}
+
 // The node's work, if it is of that kind.
 template <typename Kind>
 CUresult find_work(CUgraphNode handle, Node** node, Kind** work) {
@@ -154,12 +166,14 @@ SLUICE_API cuGraphAddMemFreeNode(SLUICE_NODE_PLACE, CUdeviceptr address) {
 }
 SLUICE_API cuGraphAddNode(SLUICE_NODE_PLACE, CUgraphNodeParams* given) {
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return add(out, graph, after, nullptr, count, [&](Work* work) { return make_work(*given, work); });
+  return add(out, graph, after, nullptr, count,
+             [&](Work* work) { return make_for(lookup<Graph>(graph), *given, work); });
 }
 SLUICE_API cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
                              const CUgraphEdgeData* data, size_t count, CUgraphNodeParams* given) {
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return add(out, graph, after, data, count, [&](Work* work) { return make_work(*given, work); });
+  return add(out, graph, after, data, count,
+             [&](Work* work) { return make_for(lookup<Graph>(graph), *given, work); });
 }
 #undef SLUICE_NODE_PLACE
 
@@ -243,7 +257,7 @@ SLUICE_API cuGraphNodeSetParams(CUgraphNode handle, CUgraphNodeParams* given) {
     if (std::holds_alternative<AllocWork>(node->work) || std::holds_alternative<FreeWork>(node->work))
       return CUDA_ERROR_NOT_SUPPORTED;
     Work made;
-    SLUICE_TRY(make_work(*given, &made));
+    SLUICE_TRY(make_for(&node->graph, *given, &made));
     if (auto* kernel = std::get_if<KernelWork>(&made)) {
       kernel->attributes = std::get<KernelWork>(node->work).attributes;
     }

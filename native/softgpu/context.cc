@@ -66,6 +66,13 @@ void Context::deactivate() {
     const std::lock_guard lock(active_mutex);
     active_contexts().erase(shared_from_this());
   }
+  for (const auto& stream : all_streams()) forget_stream(*stream);
+  std::vector<Event*> captured;
+  {
+    const std::lock_guard lock(objects_mutex);
+    captured.assign(events.begin(), events.end());
+  }
+  for (const Event* event : captured) forget_event(*event);
   {
     const std::lock_guard lock(objects_mutex);
     for (Event* event : events) delete event;
@@ -194,10 +201,10 @@ CUresult Context::create_stream(unsigned stream_flags, int priority, CUstream* o
 }
 
 void Context::destroy_stream(Stream& stream) {
+  forget_stream(stream);  // before the lock: calls on graphs make streams
   const std::unique_lock lock(streams_mutex_);
   destroy_handle(stream.handle);
   stream.handle = nullptr;
-  forget_stream(stream);
   stream.close();
 }
 

@@ -93,6 +93,24 @@ class CopyOperation : public Operation {
   std::vector<char> staged_;
 };
 
+CUresult locate_both(const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape, Place* to,
+                     Place* from) {
+  size_t destination_bytes, source_bytes;
+  if (!extent(destination, shape, &destination_bytes) || !extent(source, shape, &source_bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  SLUICE_TRY(locate(destination, destination_bytes, to));
+  return locate(source, source_bytes, from);
+}
+
+// A synchronous copy waits, which nothing that is being captured can.
+CUresult refuse_while_captured(const Stream& stream) {
+  if (!may_be_capturing()) return CUDA_SUCCESS;
+  if (stream.is_legacy) SLUICE_TRY(refuse_implicit_dependency(stream));
+  SLUICE_TRY(refuse_while_capturing(stream));
+  return refuse_unsafe_call();
+}
+
 // The copy in the words of the API.
 CUDA_MEMCPY3D describe_copy(const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape) {
   CUDA_MEMCPY3D what{};
@@ -119,24 +137,23 @@ CUDA_MEMCPY3D describe_copy(const CopyEnd& destination, const CopyEnd& source, c
 
 }  // namespace
 
+CUresult check_copy(const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape) {
+  Place to, from;
+  return locate_both(destination, source, shape, &to, &from);
+}
+
 CUresult copy(Context& context, const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape,
               CUstream stream_handle, CopyMode mode) {
   SLUICE_TRY(context.error());
   std::shared_ptr<Stream> stream;
   SLUICE_TRY(context.resolve_stream(stream_handle, &stream));
   if (shape.width == 0 || shape.height == 0 || shape.depth == 0) return CUDA_SUCCESS;
-  size_t destination_bytes, source_bytes;
-  if (!extent(destination, shape, &destination_bytes) || !extent(source, shape, &source_bytes)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
   Place to, from;
-  SLUICE_TRY(locate(destination, destination_bytes, &to));
-  SLUICE_TRY(locate(source, source_bytes, &from));
+  SLUICE_TRY(locate_both(destination, source, shape, &to, &from));
 
+  if (mode == CopyMode::kSynchronous) SLUICE_TRY(refuse_while_captured(*stream));
   CUresult result = CUDA_SUCCESS;
   const auto as_node = [&](Work* work) {
-    // A synchronous copy cannot be part of a graph.
-    if (mode == CopyMode::kSynchronous) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return make_copy_work(describe_copy(destination, source, shape), context.handle(), work);
   };
   if (captured(*stream, as_node, &result)) return result;

@@ -31,6 +31,9 @@ enum class CopyMode {
   kStreamOrdered,  // pageable memory, too, is read and written when the stream has come to the copy
 };
 
+// Whether both ends lie in memory that the driver knows as what it is said to be.
+CUresult check_copy(const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape);
+
 // Checks both ends, then copies in the stream's order. Returns when CUDA's rules for the kind of memory say
 // so: a synchronous copy when it is done, except between two device addresses; an asynchronous one at once,
 // except that pageable host memory has been read or written by then.

@@ -2,6 +2,8 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
+#include "softgpu/graph/node_params.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -36,7 +38,43 @@ CUresult place_linear(const BoxEnd& end, const CopyShape& shape, CopyEnd* out) {
   return CUDA_SUCCESS;
 }
 
+CUDA_MEMCPY3D described(const BoxEnd& destination, const BoxEnd& source, const CopyShape& shape) {
+  CUDA_MEMCPY3D what{};
+  what.srcMemoryType = source.type;
+  what.srcHost = source.host;
+  what.srcDevice = source.device;
+  what.srcArray = source.array;
+  what.srcPitch = source.pitch;
+  what.srcHeight = source.height;
+  what.srcXInBytes = source.x;
+  what.srcY = source.y;
+  what.srcZ = source.z;
+  what.dstMemoryType = destination.type;
+  what.dstHost = const_cast<void*>(destination.host);
+  what.dstDevice = destination.device;
+  what.dstArray = destination.array;
+  what.dstPitch = destination.pitch;
+  what.dstHeight = destination.height;
+  what.dstXInBytes = destination.x;
+  what.dstY = destination.y;
+  what.dstZ = destination.z;
+  what.WidthInBytes = shape.width;
+  what.Height = shape.height;
+  what.Depth = shape.depth;
+  return what;
+}
+
 }  // namespace
+
+BoxEnd source_of(const CUDA_MEMCPY3D& what) {
+  return {what.srcMemoryType, what.srcHost,     what.srcDevice, what.srcArray, what.srcPitch,
+          what.srcHeight,     what.srcXInBytes, what.srcY,      what.srcZ};
+}
+
+BoxEnd destination_of(const CUDA_MEMCPY3D& what) {
+  return {what.dstMemoryType, what.dstHost,     what.dstDevice, what.dstArray, what.dstPitch,
+          what.dstHeight,     what.dstXInBytes, what.dstY,      what.dstZ};
+}
 
 CUresult place_in_array(const Array& array, size_t x, size_t y, size_t z, const CopyShape& shape,
                         CopyEnd* out) {
@@ -89,6 +127,16 @@ CUresult copy_box(const BoxEnd& destination, const BoxEnd& source, const CopySha
   Context* context;
   SLUICE_TRY(copy_context(stream, &context));
   if (is_empty(shape)) return CUDA_SUCCESS;
+  if (mode != CopyMode::kSynchronous && may_be_capturing()) {
+    // As a node it keeps the arrays and offsets that it was given.
+    std::shared_ptr<Stream> queue;
+    SLUICE_TRY(context->resolve_stream(stream, &queue));
+    CUresult result = CUDA_SUCCESS;
+    const auto as_node = [&](Work* work) {
+      return make_copy_work(described(destination, source, shape), context->handle(), work);
+    };
+    if (captured(*queue, as_node, &result)) return result;
+  }
   CopyEnd to, from;
   SLUICE_TRY(place_end(destination, shape, &to));
   SLUICE_TRY(place_end(source, shape, &from));

@@ -27,6 +27,9 @@ CUresult place_end(const BoxEnd& end, const CopyShape& shape, CopyEnd* out);
 CUresult place_in_array(const Array& array, size_t x, size_t y, size_t z, const CopyShape& shape,
                         CopyEnd* out);
 
+BoxEnd source_of(const CUDA_MEMCPY3D& what);
+BoxEnd destination_of(const CUDA_MEMCPY3D& what);
+
 // A stream brings its own context; without one the current context counts.
 CUresult copy_context(CUstream stream, Context** out);
 

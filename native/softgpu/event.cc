@@ -105,10 +105,7 @@ bool EventRecord::done() const { return stream->is_done(number); }
 Event::Event(Context& owner, unsigned event_flags)
     : context(owner), flags(event_flags), handle_(create_handle(kKind, this)) {}
 
-Event::~Event() {
-  forget_event(*this);
-  destroy_handle(handle_);
-}
+Event::~Event() { destroy_handle(handle_); }
 
 std::shared_ptr<EventRecord> Event::last() const {
   const std::lock_guard lock(mutex_);
@@ -203,6 +200,7 @@ SLUICE_API cuEventDestroy_v2(CUevent handle) {
     Event* event;
     SLUICE_TRY(find_event(handle, &event));
     Context& context = event->context;
+    forget_event(*event);  // before the lock: calls on graphs load modules
     const std::lock_guard lock(context.objects_mutex);
     context.events.erase(event);
     delete event;

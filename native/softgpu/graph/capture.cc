@@ -117,6 +117,14 @@ CUresult refuse_unsafe_call() {
   return result;
 }
 
+bool has_implicit_dependency(const Stream& legacy) {
+  if (!may_be_capturing()) return false;
+  const std::lock_guard lock(graph_mutex());
+  return std::any_of(streams().begin(), streams().end(), [&](const auto& entry) {
+    return entry.first != &legacy && entry.first->context == legacy.context && entry.first->is_blocking();
+  });
+}
+
 CUresult refuse_implicit_dependency(const Stream& legacy) {
   if (!may_be_capturing()) return CUDA_SUCCESS;
   const std::lock_guard lock(graph_mutex());
@@ -151,6 +159,7 @@ CUresult begin_capture(Stream& stream, CUstreamCaptureMode mode, std::shared_ptr
   capture->id = next_capture_id++;
   capture->into_existing = into != nullptr;
   capture->graph = into ? std::move(into) : std::make_shared<Graph>();
+  capture->graph->captures++;
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
   capture->origin = &stream;
@@ -179,6 +188,10 @@ bool capture_record(Event& event, const Stream& stream, unsigned flags, CUresult
   if (!may_be_capturing()) return false;
   const std::lock_guard lock(graph_mutex());
   const auto capture = capture_of(stream);
+  if (capture == nullptr) {
+    *result = stream.is_legacy ? refuse_implicit_dependency(stream) : CUDA_SUCCESS;
+    if (*result != CUDA_SUCCESS) return true;
+  }
   forget_event(event);
   if (capture == nullptr) return false;
   if (capture->invalid) {
@@ -199,6 +212,13 @@ bool capture_wait(Stream& stream, Event& event, unsigned flags, CUresult* result
   std::shared_ptr<Capture> of_event;
   for (const auto& each : all_captures()) {
     if (each->events.contains(&event)) of_event = each;
+  }
+  if (capture == nullptr && stream.is_legacy) {
+    // The default stream cannot be captured, and would wait for blocking streams.
+    *result = refuse_implicit_dependency(stream);
+    if (*result == CUDA_SUCCESS && of_event != nullptr)
+      *result = invalidate(*of_event, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    return *result != CUDA_SUCCESS;
   }
   if (capture == nullptr && of_event == nullptr) return false;
   if (capture != nullptr && (flags & CU_EVENT_WAIT_EXTERNAL) != 0) {

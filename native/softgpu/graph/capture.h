@@ -19,6 +19,9 @@ class Event;
 
 // A capture from its begin to its end, with all streams that take part. Guarded by graph_mutex().
 struct Capture {
+  ~Capture() {
+    if (graph != nullptr) graph->captures--;
+  }
   uint64_t id = 0;
   std::shared_ptr<Graph> graph;
   bool into_existing = false;  // the graph was there before
@@ -55,6 +58,8 @@ CUresult refuse_while_capturing(const Stream& stream);
 CUresult refuse_while_context_captures(const Context& context);
 // For calls such as cuMemAlloc that may wait for the device behind the program's back.
 CUresult refuse_unsafe_call();
+// Whether a blocking stream of the legacy default stream's context is being captured.
+bool has_implicit_dependency(const Stream& legacy);
 // Work in the legacy default stream would wait for every blocking stream.
 CUresult refuse_implicit_dependency(const Stream& legacy);
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <thread>
 #include <unordered_map>
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/copy_box.h"
 #include "softgpu/event.h"
 #include "softgpu/graph/functions.h"
+#include "softgpu/graph/node_params.h"
 #include "softgpu/launch.h"
 
 namespace sluice::softgpu {
@@ -29,6 +32,23 @@ void queue_join(Stream& stream, const std::vector<Dependency>& ends) {
   stream.context->submit(stream, std::move(join));
 }
 
+// Comes last in a launch, and keeps what the launch uses although the program may destroy it meanwhile.
+class LaunchEnd : public Join {
+ public:
+  explicit LaunchEnd(std::shared_ptr<Graph> plan) : plan_(std::move(plan)) {}
+  ~LaunchEnd() override {
+    if (plan_.use_count() > 1) return;
+    // Whoever runs the stream must not wait for calls on graphs, which may wait for the stream.
+    std::thread([plan = std::move(plan_)]() mutable {
+      const std::lock_guard lock(graph_mutex());
+      plan.reset();
+    }).detach();
+  }
+
+ private:
+  std::shared_ptr<Graph> plan_;
+};
+
 CUcontext context_of(const Work& work) {
   if (const auto* kernel = std::get_if<KernelWork>(&work)) return kernel->what.ctx;
   if (const auto* copy = std::get_if<CopyWork>(&work)) return copy->context;
@@ -46,19 +66,78 @@ bool is_complete(const Work& work) {
     return lookup<Function>(kernel->what.func) != nullptr;
   if (const auto* wait = std::get_if<WaitWork>(&work)) return lookup<Event>(wait->event) != nullptr;
   if (const auto* record = std::get_if<RecordWork>(&work)) return lookup<Event>(record->event) != nullptr;
-  if (const auto* copy = std::get_if<CopyWork>(&work)) return lookup<Context>(copy->context) != nullptr;
-  if (const auto* fill = std::get_if<FillWork>(&work)) return lookup<Context>(fill->what.ctx) != nullptr;
+  if (const auto* copy = std::get_if<CopyWork>(&work)) {
+    const auto* context = lookup<Context>(copy->context);
+    return context != nullptr && context->is_active() && check_copy_work(copy->what) == CUDA_SUCCESS;
+  }
+  if (const auto* fill = std::get_if<FillWork>(&work)) {
+    const auto* context = lookup<Context>(fill->what.ctx);
+    return context != nullptr && context->is_active() &&
+           check_fill_work(fill->what, *context) == CUDA_SUCCESS;
+  }
+  if (const auto* alloc = std::get_if<AllocWork>(&work))
+    return GraphMemory::find(alloc->what.dptr) == alloc->memory;
   return true;
 }
+
+bool has_cycle(const Graph& graph) { return !graph.nodes.empty() && graph.order().empty(); }
 
 // The first node that cannot be launched, of the graph or of one inside it.
 Node* incomplete(const Graph& graph) {
   for (const auto& node : graph.nodes) {
     const auto* child = std::get_if<ChildWork>(&node->work);
-    if (child != nullptr && incomplete(*child->graph) != nullptr) return node.get();
+    if (child != nullptr && (has_cycle(*child->graph) || incomplete(*child->graph) != nullptr))
+      return node.get();
     if (!is_complete(node->work)) return node.get();
   }
   return nullptr;
+}
+
+template <typename Body>
+void for_each_node(const Graph& graph, const Body& body) {
+  for (Node* node : graph.order()) {
+    body(*node);
+    if (const auto* child = std::get_if<ChildWork>(&node->work)) for_each_node(*child->graph, body);
+  }
+}
+
+// Whether each allocation finds its memory free, and each free finds it in use.
+bool can_use_memory(const Graph& graph, bool frees_itself) {
+  std::unordered_map<CUdeviceptr, bool> in_use;
+  bool good = true;
+  for_each_node(graph, [&](const Node& node) {
+    if (const auto* alloc = std::get_if<AllocWork>(&node.work)) {
+      const auto [at, first] = in_use.try_emplace(alloc->what.dptr, alloc->memory->in_use());
+      good = good && (!at->second || (first && frees_itself));
+      at->second = true;
+    } else if (const auto* release = std::get_if<FreeWork>(&node.work)) {
+      const auto memory = GraphMemory::find(release->address);
+      const auto [at, first] = in_use.try_emplace(release->address, memory != nullptr && memory->in_use());
+      good = good && at->second;
+      at->second = false;
+    }
+  });
+  return good;
+}
+
+// At most one instantiated graph has the memory.
+bool set_instantiated(const Graph& graph, bool value) {
+  bool free = true;
+  for_each_node(graph, [&](const Node& node) {
+    const auto* alloc = std::get_if<AllocWork>(&node.work);
+    free = free && (alloc == nullptr || !alloc->memory->instantiated || !value);
+  });
+  if (!free) return false;
+  for_each_node(graph, [&](const Node& node) {
+    if (const auto* alloc = std::get_if<AllocWork>(&node.work)) alloc->memory->instantiated = value;
+  });
+  return true;
+}
+
+CUresult queue_copy(const CopyWork& work, CUstream stream) {
+  const CUDA_MEMCPY3D& what = work.what;
+  return copy_box(destination_of(what), source_of(what), {what.WidthInBytes, what.Height, what.Depth}, stream,
+                  CopyMode::kStreamOrdered);
 }
 
 CUresult queue_kernel(const KernelWork& work, CUstream stream) {
@@ -100,7 +179,7 @@ struct GraphExec::Launching {
   std::unordered_map<const Node*, Ends> ends;
 };
 
-CUresult GraphExec::create(const Graph& graph, Context& context, unsigned long long flags, Node** error_node,
+CUresult GraphExec::create(const Graph& graph, unsigned long long flags, Node** error_node,
                            CUgraphInstantiateResult* why, std::unique_ptr<GraphExec>* out) {
   constexpr auto kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                           CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
@@ -111,7 +190,8 @@ CUresult GraphExec::create(const Graph& graph, Context& context, unsigned long l
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   if ((flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (!graph.nodes.empty() && graph.order().empty()) {
+  if (graph.captures > 0) return CUDA_ERROR_INVALID_VALUE;
+  if (has_cycle(graph)) {
     *why = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -119,20 +199,22 @@ CUresult GraphExec::create(const Graph& graph, Context& context, unsigned long l
     *error_node = bad;
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (!set_instantiated(graph, true)) {
+    *why = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   *why = CUDA_GRAPH_INSTANTIATE_SUCCESS;
-  out->reset(new GraphExec(graph.clone(), context, flags));
+  out->reset(new GraphExec(graph.clone(), flags));
   return CUDA_SUCCESS;
 }
 
-GraphExec::GraphExec(std::shared_ptr<Graph> copy, Context& context, unsigned long long given)
-    : plan(std::move(copy)),
-      flags(given),
-      handle_(create_handle(kKind, this)),
-      context_(context.shared_from_this()) {}
+GraphExec::GraphExec(std::shared_ptr<Graph> copy, unsigned long long given)
+    : plan(std::move(copy)), flags(given), handle_(create_handle(kKind, this)) {}
 
 // Launches that run go on: streams keep what was queued.
 GraphExec::~GraphExec() {
   destroy_handle(handle_);
+  set_instantiated(*plan, false);
   for (const auto& lane : lanes_) {
     if (lookup<Stream>(lane->handle) == lane->stream.get())
       lane->stream->context->destroy_stream(*lane->stream);
@@ -155,6 +237,10 @@ Node* GraphExec::node(const Node& original) const {
 CUresult GraphExec::launch(Stream& stream) {
   SLUICE_TRY(stream.context->error());
   if (incomplete(*plan) != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!can_use_memory(*plan, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0))
+    return CUDA_ERROR_INVALID_VALUE;
+  // Those of contexts that are gone.
+  std::erase_if(lanes_, [](const auto& lane) { return lookup<Stream>(lane->handle) != lane->stream.get(); });
   Ends begin = std::move(previous_);
   queue_join(stream, begin);
   begin = {{stream.shared_from_this(), stream.last_number()}};
@@ -166,7 +252,9 @@ CUresult GraphExec::launch(Stream& stream) {
   for (const auto& lane : lanes_) {
     if (lane->last != nullptr) ends.push_back({lane->stream, lane->stream->last_number()});
   }
-  queue_join(stream, ends);
+  auto end = std::make_unique<LaunchEnd>(plan);
+  end->dependencies = ends;
+  stream.context->submit(stream, std::move(end));
   previous_ = {{stream.shared_from_this(), stream.last_number()}};
   return result;
 }
@@ -220,7 +308,7 @@ CUresult GraphExec::queue_node(Launching& launching, Node& node, const Ends& beg
   }
   auto* context = lookup<Context>(context_of(node.work));
   Lane* lane = nullptr;
-  SLUICE_TRY(take_lane(context ? *context : *context_, node, &lane));
+  SLUICE_TRY(take_lane(context ? *context : *launching.stream.context, node, &lane));
   lane->last = &node;
   queue_join(*lane->stream, begin);
   CUresult result = CUDA_SUCCESS;
@@ -228,7 +316,7 @@ CUresult GraphExec::queue_node(Launching& launching, Node& node, const Ends& beg
     if (const auto* kernel = std::get_if<KernelWork>(&node.work)) {
       result = queue_kernel(*kernel, lane->handle);
     } else if (const auto* copy = std::get_if<CopyWork>(&node.work)) {
-      result = cuMemcpy3DAsync_v2(&copy->what, lane->handle);
+      result = queue_copy(*copy, lane->handle);
     } else if (const auto* fill = std::get_if<FillWork>(&node.work)) {
       result = queue_fill(fill->what, lane->handle);
     } else if (const auto* host = std::get_if<HostWork>(&node.work)) {
@@ -249,42 +337,22 @@ CUresult GraphExec::queue_node(Launching& launching, Node& node, const Ends& beg
   return result;
 }
 
-CUresult GraphExec::set_work(Node& own, Work work) {
-  if (own.work.index() != work.index()) return CUDA_ERROR_INVALID_VALUE;
-  if (auto* kernel = std::get_if<KernelWork>(&work)) {
-    const auto& before = std::get<KernelWork>(own.work);
-    // A node stays in the context of its kernel; its attributes stay as well.
-    if (kernel->what.ctx != before.what.ctx) return CUDA_ERROR_INVALID_VALUE;
-    kernel->attributes = before.attributes;
-  }
-  if (std::holds_alternative<AllocWork>(work) || std::holds_alternative<FreeWork>(work))
-    return CUDA_ERROR_NOT_SUPPORTED;
-  if (auto* child = std::get_if<ChildWork>(&work)) {
-    const auto& before = std::get<ChildWork>(own.work).graph;
-    if (before->nodes.size() != child->graph->nodes.size()) return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < before->nodes.size(); i++) {
-      SLUICE_TRY(set_work(*before->nodes[i], child->graph->nodes[i]->work));
-    }
-    return CUDA_SUCCESS;
-  }
-  own.work = std::move(work);
-  return CUDA_SUCCESS;
-}
-
 namespace {
 
-// Whether both have the same edges; nodes are paired in the order in which they were added.
-bool same_edges(const Graph& first, size_t place, const Graph& second) {
-  const auto place_in = [](const Graph& graph, const Node* node) {
-    for (size_t i = 0; i < graph.nodes.size(); i++) {
-      if (graph.nodes[i].get() == node) return i;
-    }
-    return graph.nodes.size();
-  };
+using Places = std::unordered_map<const Node*, size_t>;
+
+Places places_of(const Graph& graph) {
+  Places places;
+  for (size_t i = 0; i < graph.nodes.size(); i++) places[graph.nodes[i].get()] = i;
+  return places;
+}
+
+// Whether both come after the same nodes; nodes are paired in the order in which they were added.
+bool same_edges(const Node& first, const Places& in_first, const Node& second, const Places& in_second) {
   std::vector<size_t> a;
   std::vector<size_t> b;
-  for (const Edge& edge : first.nodes[place]->in) a.push_back(place_in(first, edge.from));
-  for (const Edge& edge : second.nodes[place]->in) b.push_back(place_in(second, edge.from));
+  for (const Edge& edge : first.in) a.push_back(in_first.at(edge.from));
+  for (const Edge& edge : second.in) b.push_back(in_second.at(edge.from));
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   return a == b;
@@ -305,7 +373,15 @@ CUgraphExecUpdateResult differs(const Node& own, const Node& given) {
     }
   }
   if (const auto* alloc = std::get_if<AllocWork>(&given.work)) {
-    if (std::get<AllocWork>(own.work).what.bytesize != alloc->what.bytesize)
+    if (std::get<AllocWork>(own.work).what.dptr != alloc->what.dptr)
+      return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+  }
+  if (const auto* fill = std::get_if<FillWork>(&given.work)) {
+    const CUDA_MEMSET_NODE_PARAMS_v2& before = std::get<FillWork>(own.work).what;
+    const bool same_shape = before.height == fill->what.height && before.width == fill->what.width;
+    // Fills of more than one row keep their shape.
+    if (before.ctx != fill->what.ctx ||
+        ((before.height > 1 || fill->what.height > 1) && (!same_shape || before.pitch != fill->what.pitch)))
       return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
   }
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -314,10 +390,13 @@ CUgraphExecUpdateResult differs(const Node& own, const Node& given) {
 // Checks all of it before anything is changed.
 CUgraphExecUpdateResult compare(const Graph& own, const Graph& given, CUgraphExecUpdateResultInfo* info) {
   if (own.nodes.size() != given.nodes.size()) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  const Places in_own = places_of(own);
+  const Places in_given = places_of(given);
   for (size_t i = 0; i < own.nodes.size(); i++) {
     Node& node = *given.nodes[i];
     info->errorNode = node.handle();
-    if (!same_edges(own, i, given)) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    if (!same_edges(*own.nodes[i], in_own, node, in_given))
+      return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     if (const auto why = differs(*own.nodes[i], node); why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return why;
     if (!is_complete(node.work)) return CU_GRAPH_EXEC_UPDATE_ERROR;
     if (const auto* child = std::get_if<ChildWork>(&node.work)) {
@@ -341,6 +420,28 @@ void take_over(Graph& own, const Graph& given) {
 }
 
 }  // namespace
+
+CUresult GraphExec::set_work(Node& own, Work work) {
+  if (own.work.index() != work.index()) return CUDA_ERROR_INVALID_VALUE;
+  if (auto* kernel = std::get_if<KernelWork>(&work)) {
+    const auto& before = std::get<KernelWork>(own.work);
+    // A node stays in the context of its kernel; its attributes stay as well.
+    if (kernel->what.ctx != before.what.ctx) return CUDA_ERROR_INVALID_VALUE;
+    kernel->attributes = before.attributes;
+  }
+  if (std::holds_alternative<AllocWork>(work) || std::holds_alternative<FreeWork>(work))
+    return CUDA_ERROR_NOT_SUPPORTED;
+  if (auto* child = std::get_if<ChildWork>(&work)) {
+    const auto& before = std::get<ChildWork>(own.work).graph;
+    CUgraphExecUpdateResultInfo info{};
+    if (compare(*before, *child->graph, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+      return CUDA_ERROR_INVALID_VALUE;
+    take_over(*before, *child->graph);
+    return CUDA_SUCCESS;
+  }
+  own.work = std::move(work);
+  return CUDA_SUCCESS;
+}
 
 CUresult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo* info) {
   *info = {};

@@ -17,7 +17,7 @@ class GraphExec {
   static constexpr HandleKind kKind = HandleKind::kGraphExec;
 
   // Checks the graph and copies it. On failure *error_node says where, if at one node.
-  static CUresult create(const Graph& graph, Context& context, unsigned long long flags, Node** error_node,
+  static CUresult create(const Graph& graph, unsigned long long flags, Node** error_node,
                          CUgraphInstantiateResult* why, std::unique_ptr<GraphExec>* out);
   ~GraphExec();
 
@@ -45,13 +45,12 @@ class GraphExec {
   using Ends = std::vector<Dependency>;
   struct Launching;
 
-  GraphExec(std::shared_ptr<Graph> copy, Context& context, unsigned long long flags);
+  GraphExec(std::shared_ptr<Graph> copy, unsigned long long flags);
   CUresult queue_graph(Launching& launching, const Graph& graph, const Ends& begin, Ends* ends);
   CUresult queue_node(Launching& launching, Node& node, const Ends& begin, Ends* ends);
   CUresult take_lane(Context& context, const Node& node, Lane** out);
 
   void* handle_;
-  const std::shared_ptr<Context> context_;  // of nodes that say none
   std::vector<std::unique_ptr<Lane>> lanes_;
   Ends previous_;  // where the launch before ended
 };

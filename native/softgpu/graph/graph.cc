@@ -46,7 +46,9 @@ CUgraphNodeType Node::type() const { return kTypes[work.index()]; }
 
 Graph::Graph() : id(next_graph_id.fetch_add(1)), handle_(create_handle(kKind, this)) {}
 
+// Not always in a call of the program: a launch that goes on keeps what it was made from.
 Graph::~Graph() {
+  const std::lock_guard lock(graph_mutex());
   release_all(objects);
   destroy_handle(handle_);
 }
@@ -91,6 +93,21 @@ Node* Graph::copy_of(uint64_t uid) const {
   return nullptr;
 }
 
+bool Graph::has_memory() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    const auto* child = std::get_if<ChildWork>(&node->work);
+    return std::holds_alternative<AllocWork>(node->work) || std::holds_alternative<FreeWork>(node->work) ||
+           (child != nullptr && child->graph->has_memory());
+  });
+}
+
+bool Graph::contains(const Graph& other) const {
+  return this == &other || std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+           const auto* child = std::get_if<ChildWork>(&node->work);
+           return child != nullptr && child->graph->contains(other);
+         });
+}
+
 std::vector<Node*> Graph::order() const {
   std::unordered_map<const Node*, size_t> missing;
   std::vector<Node*> sorted;
@@ -116,7 +133,8 @@ CUgraph publish_graph(std::shared_ptr<Graph> graph) {
 
 CUresult destroy_graph(CUgraph handle) {
   const auto* graph = lookup<Graph>(handle);
-  return graph != nullptr && published().erase(graph) > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return graph != nullptr && graph->captures == 0 && published().erase(graph) > 0 ? CUDA_SUCCESS
+                                                                                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult find_nodes(const Graph& graph, const CUgraphNode* handles, size_t count, std::vector<Node*>* out) {

@@ -98,12 +98,17 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // A copy whose nodes know what they are copies of; child graphs are copied with it.
   std::shared_ptr<Graph> clone() const;
   Node* copy_of(uint64_t uid) const;
+  // Allocation or free nodes, here or in a graph inside: such a graph cannot be copied and loses no nodes.
+  bool has_memory() const;
+  // The other graph itself, or a node here has it inside.
+  bool contains(const Graph& other) const;
   // Each node after those that it depends on, otherwise as they were added; empty when there is a cycle in a
   // graph that has nodes.
   std::vector<Node*> order() const;
 
   const unsigned id;
   bool is_child = false;     // belongs to a node
+  unsigned captures = 0;     // captures that put nodes into it
   uint64_t cloned_from = 0;  // id of the graph that this one is a copy of
   std::vector<std::unique_ptr<Node>> nodes;
   std::map<UserObject*, unsigned> objects;  // references that the graph holds

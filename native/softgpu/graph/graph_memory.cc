@@ -36,7 +36,9 @@ std::shared_ptr<GraphMemory> GraphMemory::create(Context& context, uint64_t byte
   uint64_t address = 0;
   *result = allocate_device(context, bytes, MemoryKind::kDevice, 0, nullptr, true, &address);
   if (*result != CUDA_SUCCESS) return nullptr;
-  std::shared_ptr<GraphMemory> memory(new GraphMemory(context.device.index, address, bytes));
+  const auto registered = memory_registry().find(address);
+  std::shared_ptr<GraphMemory> memory(
+      new GraphMemory(context.device.index, address, bytes, registered ? registered->id : 0));
   Book& b = book();
   const std::lock_guard lock(b.mutex);
   b.by_address[address] = memory;
@@ -50,19 +52,34 @@ std::shared_ptr<GraphMemory> GraphMemory::find(CUdeviceptr address) {
   Book& b = book();
   const std::lock_guard lock(b.mutex);
   const auto at = b.by_address.find(address);
-  return at == b.by_address.end() ? nullptr : at->second.lock();
+  if (at == b.by_address.end()) return nullptr;
+  auto memory = at->second.lock();
+  return memory != nullptr && memory->is_there() ? memory : nullptr;
+}
+
+bool GraphMemory::is_there() const {
+  const auto found = memory_registry().find(address_);
+  return found && found->begin == address_ && found->id == id_;
+}
+
+bool GraphMemory::in_use() const {
+  const std::lock_guard lock(book().mutex);
+  return in_use_;
 }
 
 GraphMemory::~GraphMemory() {
   Book& b = book();
   {
     const std::lock_guard lock(b.mutex);
-    b.by_address.erase(address_);
+    // Another's by now, if the context went and the address was given out again.
+    const auto own = b.by_address.find(address_);
+    if (own != b.by_address.end() && own->second.expired()) b.by_address.erase(own);
     Use& use = b.by_device[device_];
     use.reserved -= bytes_;
     if (in_use_) use.used -= bytes_;
   }
   // Gone already when its context is.
+  if (!is_there()) return;
   if (const auto removed = memory_registry().remove(address_)) dispose(*removed);
 }
 

@@ -25,14 +25,19 @@ class GraphMemory {
   bool take();
   // False when it was not in use.
   bool give_back();
+  bool in_use() const;
+
+  bool instantiated = false;  // by one graph at a time; under graph_mutex()
 
  private:
-  GraphMemory(int device, CUdeviceptr address, uint64_t bytes)
-      : device_(device), address_(address), bytes_(bytes) {}
+  GraphMemory(int device, CUdeviceptr address, uint64_t bytes, uint64_t id)
+      : device_(device), address_(address), bytes_(bytes), id_(id) {}
+  bool is_there() const;
 
   const int device_;
   const CUdeviceptr address_;
   const uint64_t bytes_;
+  const uint64_t id_;  // of the allocation: once its context is gone, the address may be another's
   bool in_use_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/copy_box.h"
 #include "softgpu/event.h"
 #include "softgpu/launch.h"
 #include "softgpu/memory.h"
@@ -48,8 +49,18 @@ CUresult make_copy_work(const CUDA_MEMCPY3D& given, CUcontext context, Work* out
   if (!is_memory_type(given.srcMemoryType) || !is_memory_type(given.dstMemoryType))
     return CUDA_ERROR_INVALID_VALUE;
   if (given.WidthInBytes == 0 || given.Height == 0 || given.Depth == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (given.srcLOD != 0 || given.dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
+  SLUICE_TRY(check_copy_work(given));
   *out = CopyWork{given, owner->handle()};
   return CUDA_SUCCESS;
+}
+
+CUresult check_copy_work(const CUDA_MEMCPY3D& what) {
+  const CopyShape shape{what.WidthInBytes, what.Height, what.Depth};
+  CopyEnd to, from;
+  SLUICE_TRY(place_end(destination_of(what), shape, &to));
+  SLUICE_TRY(place_end(source_of(what), shape, &from));
+  return check_copy(to, from, shape);
 }
 
 CUresult make_fill_work(const CUDA_MEMSET_NODE_PARAMS_v2& given, Work* out) {
@@ -58,18 +69,23 @@ CUresult make_fill_work(const CUDA_MEMSET_NODE_PARAMS_v2& given, Work* out) {
   const unsigned element = given.elementSize;
   if (element != 1 && element != 2 && element != 4) return CUDA_ERROR_INVALID_VALUE;
   if (given.width == 0 || given.height == 0 || given.dst % element != 0) return CUDA_ERROR_INVALID_VALUE;
-  size_t row = 0;
-  size_t total = 0;
-  if (__builtin_mul_overflow(given.width, size_t{element}, &row) || (given.height > 1 && given.pitch < row) ||
-      __builtin_mul_overflow(given.pitch, given.height - 1, &total) ||
-      __builtin_add_overflow(total, row, &total)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  SLUICE_TRY(check_range(*owner, given.dst, total));
+  SLUICE_TRY(check_fill_work(given, *owner));
   FillWork work{given};
   work.what.ctx = owner->handle();
   *out = work;
   return CUDA_SUCCESS;
+}
+
+CUresult check_fill_work(const CUDA_MEMSET_NODE_PARAMS_v2& what, const Context& context) {
+  size_t row = 0;
+  size_t total = 0;
+  if (__builtin_mul_overflow(what.width, size_t{what.elementSize}, &row) ||
+      (what.height > 1 && (what.pitch < row || what.pitch % what.elementSize != 0)) ||
+      __builtin_mul_overflow(what.pitch, what.height - 1, &total) ||
+      __builtin_add_overflow(total, row, &total)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return check_range(context, what.dst, total);
 }
 
 CUresult make_host_work(const CUDA_HOST_NODE_PARAMS& given, Work* out) {
@@ -82,6 +98,8 @@ CUresult make_child_work(const CUDA_CHILD_GRAPH_NODE_PARAMS& given, Work* out) {
   auto* graph = lookup<Graph>(given.graph);
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ChildWork work;
+  if (given.ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && graph->has_memory())
+    return CUDA_ERROR_NOT_SUPPORTED;
   if (given.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
     work.graph = graph->shared_from_this();
     SLUICE_TRY(destroy_graph(given.graph));

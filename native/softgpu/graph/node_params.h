@@ -6,6 +6,8 @@
 
 namespace sluice::softgpu {
 
+class Context;
+
 // Each checks what is given as the driver does and makes the work of a node. The context is the current one
 // where none is given.
 CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS_v2& given, Work* out);
@@ -20,6 +22,10 @@ CUresult make_alloc_work(CUDA_MEM_ALLOC_NODE_PARAMS& given, Work* out);
 CUresult make_free_work(CUdeviceptr address, Work* out);
 // Of the kind that given.type says.
 CUresult make_work(CUgraphNodeParams& given, Work* out);
+
+// Whether the memory and the arrays of the work are there.
+CUresult check_copy_work(const CUDA_MEMCPY3D& what);
+CUresult check_fill_work(const CUDA_MEMSET_NODE_PARAMS_v2& what, const Context& context);
 
 // What a node was made of. The addresses of kernel parameters stay valid as long as the node.
 void describe_kernel(Node& node, CUDA_KERNEL_NODE_PARAMS_v2* out);
