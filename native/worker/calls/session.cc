@@ -20,8 +20,8 @@ Session::Session(SessionContext& session_context)
       downloads(session_context.driver),
       late_copies(session_context.driver),
       host_visible(session_context.driver),
-      stream_waits(session_context.driver),
       graphs(*this),
+      stream_waits(session_context.driver),
       input_(session_context.connection) {}
 
 Session::~Session() = default;
