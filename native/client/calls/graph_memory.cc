@@ -48,7 +48,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute att
   return reply.complete() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
-CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute attr, const void* value) {
+CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute attr, void* value) {
   if (value == nullptr || !is_attribute(attr)) return CUDA_ERROR_INVALID_VALUE;
   // The marks of the highest use can be reset, to zero; nothing else can be set.
   const bool is_high = attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;

@@ -110,6 +110,7 @@ class GraphStore {
   // The memory was freed by a call of its own.
   void freed(CUdeviceptr address);
 
+  GraphBuffers buffers;
   std::set<uint64_t> conditionals;
   // Captures that were begun and not ended, by the driver's number.
   struct Capture {

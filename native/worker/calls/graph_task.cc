@@ -1,19 +1,51 @@
 #include "worker/calls/graph_task.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "worker/calls/session.h"
 
 namespace sluice::worker {
 namespace {
 
-// Memory for copies of graphs at one time, in a session.
-constexpr uint64_t kMostMemory = uint64_t{8} << 30;
-std::atomic<uint64_t> memory_in_use{0};
+// Memory for copies of graphs, in a session.
+constexpr uint64_t kMostMemory = uint64_t{4} << 30;
+constexpr uint64_t kLeastBuffer = 4096;
 
 }  // namespace
+
+std::shared_ptr<GraphBuffer> GraphBuffers::take(Session& session, uint64_t bytes) {
+  CUcontext context = nullptr;
+  if (session.driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
+  for (const auto& buffer : buffers_) {
+    if (buffer->context == context && buffer->bytes >= bytes &&
+        buffer->bytes / 2 <= std::max(bytes, kLeastBuffer) &&
+        !buffer->in_use.load(std::memory_order_acquire)) {
+      buffer->in_use.store(true);
+      return buffer;
+    }
+  }
+  auto buffer = std::make_shared<GraphBuffer>();
+  buffer->bytes = std::max(std::bit_ceil(bytes), kLeastBuffer);
+  buffer->context = context;
+  if (bytes_ + buffer->bytes > kMostMemory) return nullptr;
+  buffer->memory = Staging::allocate(session.driver, buffer->bytes, &buffer->pinned);
+  if (buffer->memory == nullptr) return nullptr;
+  bytes_ += buffer->bytes;
+  buffers_.push_back(buffer);
+  return buffer;
+}
+
+void GraphBuffers::forget(Session& session, CUcontext context) {
+  std::erase_if(buffers_, [&](const auto& buffer) {
+    if (buffer->context != context) return false;
+    bytes_ -= buffer->bytes;
+    // A task of another context may still name it; it finds that there is no memory.
+    Staging::release(session.driver, std::exchange(buffer->memory, nullptr), buffer->pinned);
+    return true;
+  });
+}
 
 std::shared_ptr<GraphTask> GraphTask::create(Session* session, GraphTaskKind kind, uint32_t number,
                                              uint64_t bytes, bool is_copy) {
@@ -23,28 +55,20 @@ std::shared_ptr<GraphTask> GraphTask::create(Session* session, GraphTaskKind kin
   task->is_copy = is_copy;
   task->number = number;
   if (bytes == 0) return task;
-  if (memory_in_use.fetch_add(bytes) + bytes > kMostMemory) {
-    memory_in_use.fetch_sub(bytes);
-    return nullptr;
-  }
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    memory_in_use.fetch_sub(bytes);
-    return nullptr;
-  }
-  task->memory = static_cast<uint8_t*>(memory);
+  task->buffer = session->graphs.buffers.take(*session, bytes);
+  if (task->buffer == nullptr) return nullptr;
+  task->memory = task->buffer->memory;
   task->bytes = bytes;
   return task;
 }
 
 GraphTask::~GraphTask() {
-  if (memory == nullptr) return;
-  ::munmap(memory, bytes);
-  memory_in_use.fetch_sub(bytes);
+  if (buffer != nullptr) buffer->in_use.store(false, std::memory_order_release);
 }
 
 void run_graph_task(void* argument) {
   GraphTask& task = *static_cast<GraphTask*>(argument);
+  if (task.buffer != nullptr && task.buffer->memory == nullptr) return;
   if (task.kind == GraphTaskKind::deliver) {
     for (uint64_t offset = 0; offset < task.bytes; offset += Staging::kChunk) {
       struct __attribute__((packed)) {

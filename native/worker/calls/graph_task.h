@@ -22,6 +22,29 @@ enum class GraphTaskKind : uint8_t {
   deliver,  // bytes to the client, after the copy from the device
 };
 
+// Page-locked memory that copies of graphs go through, so that no launch waits for them. Kept for later
+// tasks until its context goes: freeing it waits for the GPU, which may be waiting for the client.
+struct GraphBuffer {
+  uint8_t* memory = nullptr;
+  uint64_t bytes = 0;
+  CUcontext context = nullptr;
+  bool pinned = false;
+  std::atomic<bool> in_use{true};
+};
+
+// Used by the leading thread only; buffers are given back by whichever thread ends a task.
+class GraphBuffers {
+ public:
+  // Null when there is no memory, or too much of it is in use by graphs.
+  std::shared_ptr<GraphBuffer> take(Session& session, uint64_t bytes);
+  // The context, which is current, is about to go and nothing runs in it any more.
+  void forget(Session& session, CUcontext context);
+
+ private:
+  std::vector<std::shared_ptr<GraphBuffer>> buffers_;
+  uint64_t bytes_ = 0;
+};
+
 struct GraphTask {
   // Null when there is no memory, or too much of it is in use by graphs.
   static std::shared_ptr<GraphTask> create(Session* session, GraphTaskKind kind, uint32_t number,
@@ -33,9 +56,10 @@ struct GraphTask {
 
   Session* session = nullptr;
   GraphTaskKind kind = GraphTaskKind::run;
-  bool is_copy = false;       // seen by the client as a copy
-  uint32_t number = 0;        // the client's
-  uint8_t* memory = nullptr;  // pages are used only once a launch has touched them
+  bool is_copy = false;  // seen by the client as a copy
+  uint32_t number = 0;   // the client's
+  std::shared_ptr<GraphBuffer> buffer;
+  uint8_t* memory = nullptr;  // the buffer's
   uint64_t bytes = 0;
 };
 

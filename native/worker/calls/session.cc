@@ -221,8 +221,9 @@ void Session::leave_context(uint32_t index) {
     staging.forget(known->second.handle);
     downloads.forget(known->second.handle);
     late_copies.forget(known->second.handle);
+    graphs.forget_context(index);
+    graphs.buffers.forget(*this, known->second.handle);
   }
-  graphs.forget_context(index);
   stream_waits.forget(index);
   std::erase_if(links, [&](const auto& entry) {
     if (entry.second->context != index) return false;

@@ -174,7 +174,7 @@ int main() {
   CHECK(cu.cuGraphLaunch(parent_exec, stream));
   CHECK(cu.cuStreamSynchronize(stream));
   std::vector<unsigned> now(kCount);
-  CHECK(cu.cuMemcpyDtoH_v2(now.data(), memory, kBytes, nullptr));
+  CHECK(cu.cuMemcpyDtoH_v2(now.data(), memory, kBytes));
   say("parent: %u, %d calls", now[17], calls.load() - before);
 
   // Switched off for later launches, and on again.
@@ -183,7 +183,7 @@ int main() {
   CHECK(cu.cuGraphNodeGetEnabled(parent_exec, last, &enabled));
   CHECK(cu.cuGraphLaunch(parent_exec, stream));
   CHECK(cu.cuStreamSynchronize(stream));
-  CHECK(cu.cuMemcpyDtoH_v2(now.data(), memory, kBytes, nullptr));
+  CHECK(cu.cuMemcpyDtoH_v2(now.data(), memory, kBytes));
   say("enabled %u: %u", enabled, now[17]);
 
   // A circle cannot be instantiated, and is refused then or before.

@@ -23,7 +23,7 @@ int main() {
   CUfunction add = find_kernel(load_module(kAddPtx), "add");
   CUdeviceptr memory = 0;
   CHECK(cu.cuMemAlloc_v2(&memory, 2 * kBytes));
-  CHECK(cu.cuMemsetD32_v2(memory, 0, 2 * kCount, nullptr));
+  CHECK(CU(cuMemsetD32_v2)(memory, 0, 2 * kCount));
   CUstream main_stream{};
   CUstream side_stream{};
   CHECK(cu.cuStreamCreate(&main_stream, CU_STREAM_NON_BLOCKING));
@@ -85,7 +85,7 @@ int main() {
     say("launch %u: %u, %d calls", round, out[kCount - 1], calls);
   }
   std::vector<unsigned> side(kCount);
-  CHECK(cu.cuMemcpyDtoH_v2(side.data(), memory + kBytes, kBytes, nullptr));
+  CHECK(cu.cuMemcpyDtoH_v2(side.data(), memory + kBytes, kBytes));
   say("side: %u", side[0]);
 
   // What a capture forbids, and what comes of it.
@@ -109,7 +109,7 @@ int main() {
   say("not joined: %s", error_name(cu.cuStreamEndCapture(main_stream, &none)).c_str());
 
   // Many nodes, many launches.
-  CHECK(cu.cuMemsetD32_v2(memory, 0, kCount, nullptr));
+  CHECK(CU(cuMemsetD32_v2)(memory, 0, kCount));
   CHECK(cu.cuCtxSynchronize());
   CHECK(cu.cuStreamBeginCapture_v2(main_stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   for (unsigned i = 0; i < 1000; i++) CHECK(launch(add, 2, 128, main_stream, memory, kCount, 1u));
@@ -118,7 +118,7 @@ int main() {
   CHECK(cu.cuGraphInstantiateWithFlags(&large, graph, 0));
   for (unsigned i = 0; i < 20; i++) CHECK(cu.cuGraphLaunch(large, main_stream));
   CHECK(cu.cuStreamSynchronize(main_stream));
-  CHECK(cu.cuMemcpyDtoH_v2(out.data(), memory, kBytes, nullptr));
+  CHECK(cu.cuMemcpyDtoH_v2(out.data(), memory, kBytes));
   say("20 launches of 1,000 kernels: %u", out[3]);
   CHECK(cu.cuGraphExecDestroy(large));
   CHECK(cu.cuGraphExecDestroy(exec));
