@@ -35,6 +35,7 @@ enum class ControlCall : uint16_t {
   bind_default_pool = 0xf002,  // i32 device, u32 pool: the handle stands for the device's own pool
   host_copy = 0xf004,          // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
                                // stream has come here and the client has sent the bytes
+  keepalive = 0xf0ff,          // nothing: the client is still there
 };
 
 // Worker to client.
@@ -46,10 +47,11 @@ struct ResponseHeader {
 static_assert(sizeof(ResponseHeader) == 8);
 
 enum class ResponseKind : uint16_t {
-  reply = 1,      // u32 sequence, i32 result, data
-  download = 2,   // u32 download, u64 offset, data: bytes of an asynchronous copy to the host
-  host_task = 3,  // u32 task: a stream has reached a task that the client has to do
-  goodbye = 4,    // text: the session ends, and why
+  reply = 1,         // u32 sequence, i32 result, data
+  download = 2,      // u32 download, u64 offset, data: bytes of an asynchronous copy to the host
+  host_task = 3,     // u32 task: a stream has reached a task that the client has to do
+  goodbye = 4,       // text: the session ends, and why
+  keepalive = 0xff,  // nothing: the worker is still there
 };
 
 // Caps, kept by the side that reads.
@@ -57,7 +59,7 @@ constexpr uint32_t kMaxArguments = 192u
                                    << 10;  // arguments of one call: a kernel's parameters are at most 32 KiB
 constexpr uint32_t kMaxBulk = 1u << 30;    // data of one frame; longer copies are cut by the client
 constexpr uint32_t kMaxReplyTable = 64u << 20;  // tables of kernels; a library of 100,000 stays well below
-constexpr uint32_t kMaxBoxPiece = 1u << 20;  // data of one frame of a copy of several dimensions
+constexpr uint32_t kMaxBoxPiece = 1u << 20;     // data of one frame of a copy of several dimensions
 constexpr uint32_t kMaxGoodbye = 4096;
 constexpr uint32_t kMaxHandles = 1u << 24;  // live objects of one kind
 
