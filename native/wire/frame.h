@@ -27,6 +27,9 @@ constexpr uint16_t kBulk = 2;
 constexpr uint16_t kWide = 4;
 // The arguments are in their short form (launches: a stream's index in 16 bits, the block's z in 8).
 constexpr uint16_t kShort = 8;
+// With kBulk, and in answers: the data comes over the session's further connections (wire/stripes.h). A u64
+// with its size precedes the arguments, or stands in its place in an answer.
+constexpr uint16_t kStriped = 16;
 
 // Frames of the runtime itself, beside those of driver functions.
 enum class ControlCall : uint16_t {
@@ -36,6 +39,11 @@ enum class ControlCall : uint16_t {
   host_copy = 0xf004,          // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
                                // stream has come here and the client has sent the bytes
   keepalive = 0xf0ff,          // nothing: the client is still there
+  peer_open = 0xf011,          // of worker/calls/peer_link.h, as the three that follow
+  peer_accept = 0xf012,
+  peer_send = 0xf013,
+  peer_receive = 0xf014,
+  stripes = 0xf010,  // u32 connections that the client has opened: u32 how many are used, all or none
 };
 
 // Worker to client.

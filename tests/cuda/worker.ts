@@ -19,20 +19,24 @@ export interface TestPool {
   stop(): Promise<void>;
 }
 
-/** Starts a worker on software GPUs that nobody else sees. */
+/** NVIDIA's driver, when the tests are to run on it (npm run test:gpu) and not on the software GPU. */
+export const realDriver = process.env.SLUICE_TEST_DRIVER || null;
+
+/** Starts a worker on software GPUs that nobody else sees, or on this machine's own GPUs. */
 export async function startPool(softgpu = '1x(memory=8GiB,cc=10.0,sms=16)', tls = true): Promise<TestPool> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-cuda-'));
   const environment = { SLUICE_SOFTGPU: softgpu, SLUICE_SOFTGPU_DIR: join(folder, 'softgpu') };
+  const driver = realDriver ?? native.softgpuDriver;
   const direct = {
     ...environment,
-    LD_LIBRARY_PATH: dirname(native.softgpuDriver),
+    LD_LIBRARY_PATH: dirname(driver),
     SLUICE_GRANT: null,
     SLUICE_GRANT_FILE: null,
   };
   const query = await start(join(samplesFolder, 'device_query'), [], direct).done;
-  if (query.code !== 0) throw new Error(`device_query fails on the software GPU: ${query.stderr}`);
+  if (query.code !== 0) throw new Error(`device_query fails on ${driver}: ${query.stderr}`);
   const uuids = [...query.stdout.matchAll(/GPU-[0-9a-f-]{36}/g)].map(([uuid]) => uuid);
-  const worker = await LocalWorker.start({ native, driver: native.softgpuDriver, environment, tls, folder });
+  const worker = await LocalWorker.start({ native, driver, environment, tls, folder });
   return {
     worker,
     direct,

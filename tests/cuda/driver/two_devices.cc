@@ -107,7 +107,10 @@ int main(int argument_count, char**) {
   open_driver();
   int count = 0;
   CHECK(cu.cuDeviceGetCount(&count));
-  EXPECT(count == 2);
+  if (count < 2) {
+    say("there is one device only");
+    return 0;
+  }
   const Side first = open_side(0);
   const Side second = open_side(1);
   addresses_mean_one_thing(first, second);
