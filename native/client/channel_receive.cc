@@ -88,7 +88,7 @@ void Channel::run_keepalive() {
   do {
     std::unique_lock lock(receive_mutex_);
     if (ended_.wait_for(lock, wire::keepalive_interval() / 4, [this] { return lost(); })) return;
-  } while (keepalive.look(write_mutex_, frame.data(), frame.size(), longest));
+  } while (keepalive.look(write_mutex_, frame.data(), frame.size(), longest, bytes_received()));
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.3g", static_cast<double>(longest.count()) / 1000);
   lose("The connection to " + server_ + " was lost: nothing has come from it for " + seconds + " seconds.");

@@ -26,7 +26,7 @@ std::chrono::milliseconds keepalive_interval() {
 }
 
 bool Keepalive::look(std::mutex& write_mutex, const void* frame, size_t size,
-                     std::chrono::milliseconds longest) {
+                     std::chrono::milliseconds longest, uint64_t received) {
   const auto now = SteadyClock::now();
   if (connection_.bytes_written() != written_) {
     written_ = connection_.bytes_written();
@@ -36,8 +36,8 @@ bool Keepalive::look(std::mutex& write_mutex, const void* frame, size_t size,
     const std::unique_lock lock(write_mutex, std::try_to_lock);
     if (lock.owns_lock() && takes_bytes(connection_.fd())) connection_.write_all(frame, size);
   }
-  if (connection_.bytes_read() != read_) {
-    read_ = connection_.bytes_read();
+  if (received != read_) {
+    read_ = received;
     heard_ = now;
     return true;
   }

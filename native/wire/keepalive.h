@@ -28,8 +28,9 @@ class Keepalive {
   explicit Keepalive(Connection& connection) : connection_(connection) {}
 
   // Sends `frame` when nothing was sent for an interval and the connection takes it without waiting. False
-  // when the peer has been silent for `longest`.
-  bool look(std::mutex& write_mutex, const void* frame, size_t size, std::chrono::milliseconds longest);
+  // when the peer has been silent for `longest`. `received`: bytes so far, over all connections to it.
+  bool look(std::mutex& write_mutex, const void* frame, size_t size, std::chrono::milliseconds longest,
+            uint64_t received);
 
  private:
   Connection& connection_;

@@ -23,7 +23,8 @@ void Session::keep_alive() {
   ::setsockopt(connection.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof kUnacknowledgedMs);
   const wire::ResponseHeader frame{0, static_cast<uint16_t>(wire::ResponseKind::keepalive), 0};
   wire::Keepalive keepalive(connection);
-  while (keepalive.look(write_mutex_, &frame, sizeof frame, wire::client_silence())) {
+  while (keepalive.look(write_mutex_, &frame, sizeof frame, wire::client_silence(),
+                        connection.bytes_read() + stripes_.bytes_read())) {
     if (!connection.failure().empty()) return;
     std::this_thread::sleep_for(wire::keepalive_interval() / 4);
   }
