@@ -32,6 +32,18 @@ struct MipmappedArray : InContext {
   std::map<unsigned, CUarray> levels;
 };
 
+// A reference of a module, or one that the program has made. The driver keeps what it is set to; only handles
+// that it was given are translated here.
+struct TextureReference : InContext {
+  std::mutex mutex;
+  CUarray array = nullptr;
+  CUmipmappedArray mipmap = nullptr;
+};
+struct SurfaceReference : InContext {
+  std::mutex mutex;
+  CUarray array = nullptr;
+};
+
 // A texture or surface object. Its number is the driver's own: kernels read it from their parameters and from
 // memory, where nobody could translate it.
 struct TextureObject {

@@ -35,6 +35,10 @@ class Scope {
   CUresult resolve(CUkernel handle, uint32_t* index);
   CUresult resolve(CUmemoryPool handle, uint32_t* index);
   CUresult resolve(CUcontext handle, uint32_t* index);
+  CUresult resolve(CUarray handle, uint32_t* index);
+  CUresult resolve(CUmipmappedArray handle, uint32_t* index);
+  CUresult resolve(CUtexref handle, uint32_t* index);
+  CUresult resolve(CUsurfref handle, uint32_t* index);
 
   // Objects behind handles, with the same checks.
   CUresult find(CUstream handle, Stream** stream);  // null for the default stream
@@ -46,10 +50,12 @@ class Scope {
 
   // A new handle in the context; null when there are too many.
   CUevent mint_event(uint32_t* index);
+  CUtexref mint_texref(uint32_t* index);
 
   void release(CUevent handle);
   void release(CUstream handle);
   void release(CUmemoryPool handle);
+  void release(CUtexref handle);
 
   template <typename Frame>
   CUresult post(const Frame& frame) {

@@ -60,9 +60,12 @@ struct Session {
   HandleTable<Pool> pools{Kind::pool};
   HandleTable<Array> arrays{Kind::array};
   HandleTable<MipmappedArray> mipmapped_arrays{Kind::mipmapped_array};
+  HandleTable<TextureReference> texture_references{Kind::texture_reference};
+  HandleTable<SurfaceReference> surface_references{Kind::surface_reference};
   TextureObjects textures;
   TextureObjects surfaces;
   HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
+  HandleTable<Link> links{Kind::link};
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {

@@ -5,6 +5,7 @@
 #include <new>
 #include <span>
 
+#include "common/cuda_resource_types.h"
 #include "common/cuda_types.h"
 #include "common/log.h"
 
@@ -87,6 +88,8 @@ std::span<const Entry> copy_array_entries();
 std::span<const Entry> copy_batch_entries();
 std::span<const Entry> array_entries();
 std::span<const Entry> texture_entries();
+std::span<const Entry> texture_reference_entries();
+std::span<const Entry> tensor_map_entries();
 std::span<const Entry> memset_entries();
 std::span<const Entry> stream_entries();
 std::span<const Entry> event_entries();
@@ -103,5 +106,8 @@ std::span<const Entry> graph_entries();
 std::span<const Entry> graph_node_entries();
 std::span<const Entry> graph_exec_entries();
 std::span<const Entry> virtual_memory_entries();
+std::span<const Entry> stream_memory_entries();
+std::span<const Entry> stream_attribute_entries();
+std::span<const Entry> old_launch_entries();
 
 }  // namespace sluice::softgpu

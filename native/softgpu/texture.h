@@ -57,11 +57,36 @@ class Surface {
   void* handle_;
 };
 
+// What a program sets up piece by piece.
+class TextureReference {
+ public:
+  static constexpr HandleKind kKind = HandleKind::kTextureReference;
+
+  explicit TextureReference(Context& owner) : context(owner), handle_(create_handle(kKind, this)) {
+    sampling.maxAnisotropy = 1;
+  }
+  ~TextureReference() { destroy_handle(handle_); }
+  TextureReference(const TextureReference&) = delete;
+  TextureReference& operator=(const TextureReference&) = delete;
+
+  CUtexref handle() const { return static_cast<CUtexref>(handle_); }
+
+  Context& context;
+  CUDA_RESOURCE_DESC resource{};
+  CUDA_TEXTURE_DESC sampling{};
+  CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8;
+  unsigned channels = 1;
+
+ private:
+  void* handle_;
+};
+
 // The objects that a context owns; they die with it.
 struct TextureObjects {
   std::mutex mutex;
   std::unordered_map<Texture*, std::unique_ptr<Texture>> textures;
   std::unordered_map<Surface*, std::unique_ptr<Surface>> surfaces;
+  std::unordered_map<TextureReference*, std::unique_ptr<TextureReference>> references;
 };
 TextureObjects& texture_objects(Context& context);
 
