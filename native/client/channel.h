@@ -133,6 +133,8 @@ class Channel {
   bool data_size(uint32_t left, bool striped, size_t* size);
 
   void wait(Waiter& waiter);
+  // Says that we are here, and ends the channel when the worker has not been heard of for too long.
+  void run_keepalive();
   void run_watcher();
   // Reads one message, polling for it first where it is an answer that may come soon. False when the
   // connection has ended.
@@ -170,6 +172,7 @@ class Channel {
   std::mutex receive_mutex_;
   std::condition_variable received_;
   std::condition_variable watch_;
+  std::condition_variable ended_;
   bool reading_ = false;  // some thread has the reading role
   Waiter* waiters_ = nullptr;
   uint32_t next_sequence_ = 1;

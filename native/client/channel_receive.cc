@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 
 #include "client/channel.h"
 #include "client/stats.h"
 #include "common/log.h"
+#include "wire/keepalive.h"
 
 namespace sluice::client {
 namespace {
@@ -79,6 +82,20 @@ void Channel::expect() {
   watch_.notify_one();
 }
 
+// A thread of its own: all others may be waiting for the worker.
+void Channel::run_keepalive() {
+  const wire::AsyncFrame<0> frame(wire::ControlCall::keepalive);
+  const auto longest = wire::worker_silence();
+  wire::Keepalive keepalive(*connection_);
+  do {
+    std::unique_lock lock(receive_mutex_);
+    if (ended_.wait_for(lock, wire::keepalive_interval() / 4, [this] { return lost(); })) return;
+  } while (keepalive.look(write_mutex_, frame.data(), frame.size(), longest, bytes_received()));
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.3g", static_cast<double>(longest.count()) / 1000);
+  lose("The connection to " + server_ + " was lost: nothing has come from it for " + seconds + " seconds.");
+}
+
 void Channel::run_watcher() {
   std::unique_lock lock(receive_mutex_);
   while (!lost()) {
@@ -131,13 +148,15 @@ bool Channel::receive_one(bool poll) {
       }
       break;
     case wire::ResponseKind::graph_task:
-      if (header.length == 2 * sizeof(uint32_t) &&
-          (bytes = input_.take(2 * sizeof(uint32_t))) != nullptr) {
+      if (header.length == 2 * sizeof(uint32_t) && (bytes = input_.take(2 * sizeof(uint32_t))) != nullptr) {
         wire::Reader words(bytes, 2 * sizeof(uint32_t));
         const auto run = words.get<uint32_t>();
         events_->graph_task(run, words.get<uint32_t>());
         good = true;
       }
+      break;
+    case wire::ResponseKind::keepalive:
+      good = header.length == 0;
       break;
     case wire::ResponseKind::goodbye:
       if (header.length <= wire::kMaxGoodbye && (bytes = input_.take(header.length)) != nullptr) {
@@ -230,6 +249,7 @@ void Channel::lose(const std::string& sentence) {
     const std::lock_guard lock(receive_mutex_);
     received_.notify_all();
     watch_.notify_all();
+    ended_.notify_all();
   }
   wake_flusher();
   if (events_ != nullptr) events_->lost(this);

@@ -8,6 +8,7 @@
 #include "client/stats.h"
 #include "client/threads.h"
 #include "common/log.h"
+#include "wire/keepalive.h"
 
 namespace sluice::client {
 namespace {
@@ -38,6 +39,7 @@ void Channel::start(ChannelEvents* events) {
   events_ = events;
   start_thread([this] { run_flusher(); });
   start_thread([this] { run_watcher(); });
+  if (protocol_ >= wire::kKeepaliveProtocol) start_thread([this] { run_keepalive(); });
 }
 
 bool Channel::append(uint32_t context, const uint8_t* frame, size_t size, const void* bulk,

@@ -38,6 +38,7 @@ enum class ControlCall : uint16_t {
   bind_default_pool = 0xf002,  // i32 device, u32 pool: the handle stands for the device's own pool
   host_copy = 0xf004,          // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
                                // stream has come here and the client has sent the bytes
+  keepalive = 0xf0ff,          // nothing: the client is still there
   peer_open = 0xf011,          // of worker/calls/peer_link.h, as the three that follow
   peer_accept = 0xf012,
   peer_send = 0xf013,
@@ -64,6 +65,7 @@ enum class ResponseKind : uint16_t {
   goodbye = 4,     // text: the session ends, and why
   graph_task = 5,  // u32 run, u32 task: a launch has reached a node that the client has to serve; answered by
                    // host_task_done with the run
+  keepalive = 0xff,  // nothing: the worker is still there
 };
 
 // Downloads of graphs have the task's number with this bit, and come again with each launch.

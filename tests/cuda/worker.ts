@@ -84,8 +84,12 @@ export class WorkerEvents {
   }
 
   /** How the session ended. */
-  endOf(id: string): Promise<WorkerSessionEnded> {
-    return this.until(`the end of session ${id}`, () => this.ended.find((session) => session.id === id));
+  endOf(id: string, timeoutMs?: number): Promise<WorkerSessionEnded> {
+    return this.until(
+      `the end of session ${id}`,
+      () => this.ended.find((session) => session.id === id),
+      timeoutMs,
+    );
   }
 
   /** Statistics of a running session for which `fits` holds. */

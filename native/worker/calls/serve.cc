@@ -1,9 +1,11 @@
 #include "worker/calls/serve.h"
 
 #include <atomic>
+#include <thread>
 
 #include "common/crypto.h"
 #include "common/json.h"
+#include "wire/keepalive.h"
 #include "worker/calls/arriving_stripes.h"
 #include "worker/calls/session.h"
 
@@ -34,6 +36,9 @@ int greatest_priority(generated::DriverTable& driver, CUdevice device) {
 int serve_calls(SessionContext& context) {
   auto* session = new Session(context);
   serving.store(session);
+  // Its own thread: the others may be in the driver for as long as the driver likes.
+  if (context.protocol >= wire::kKeepaliveProtocol)
+    std::thread([session] { session->keep_alive(); }).detach();
   return session->run() ? 0 : 1;
 }
 

@@ -122,7 +122,7 @@ bool Session::serve_one() {
   const uint8_t* bytes = read_bytes(arguments);
   if (bytes == nullptr) return false;
   request.args = wire::Reader(bytes, arguments);
-  count_call(request);
+  if (header.call != static_cast<uint16_t>(wire::ControlCall::keepalive)) count_call(request);
   run_request(request, header.call);
   // After giving the lead away the session is somebody else's.
   return gave_lead_ || (!broken_ && request.bulk_bytes == 0) || skip_bulk(request);
@@ -140,6 +140,9 @@ void Session::run_request(Request& request, uint16_t call) {
       return host_task_done(request);
     case wire::ControlCall::bind_default_pool:
       return calls::bind_default_pool(*this, request);
+    case wire::ControlCall::keepalive:
+      if (!request.args.finished()) bad_frame(request);
+      return;
     case wire::ControlCall::host_copy:
       return calls::host_copy(*this, request);
     case wire::ControlCall::graph_bind:

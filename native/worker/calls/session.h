@@ -60,6 +60,9 @@ class Session {
 
   // Serves until the client has gone or has sent nonsense; true when it left in good order.
   bool run();
+  // Says that the worker is here while nothing else is sent, and ends the connection of a client that has not
+  // been heard of for too long. Returns when the connection has ended.
+  void keep_alive();
   // Tells the client why the session ends. Thread-safe.
   void send_goodbye(std::string_view reason);
 

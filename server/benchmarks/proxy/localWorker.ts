@@ -22,6 +22,8 @@ export interface LocalWorkerOptions {
   readonly tls: boolean;
   /** Exists; holds the certificate, the control socket and the image cache. */
   readonly folder: string;
+  /** host:port to listen on; default: a free port of 127.0.0.1. */
+  readonly listen?: string;
   /** What the worker is started through, such as ['taskset', '-c', '1']. */
   readonly prefix?: readonly string[];
 }
@@ -45,13 +47,13 @@ export class LocalWorker {
     private readonly errors: readonly string[],
   ) {}
 
-  /** Starts a worker on a free port of 127.0.0.1. Rejects with its own words when it ends at once. */
+  /** Starts a worker. Rejects with its own words when it ends at once. */
   static async start(options: LocalWorkerOptions): Promise<LocalWorker> {
     const socket = join(options.folder, 'control.sock');
     const certificate = await ensureCertificate(options.folder, hostname());
     const parameters = [
       '--listen',
-      '127.0.0.1:0',
+      options.listen ?? '127.0.0.1:0',
       '--control',
       socket,
       '--driver',
@@ -111,14 +113,7 @@ export class LocalWorker {
   ): Promise<{ grant: Grant; environment: Record<string, string | null> }> {
     const secret = others ? Buffer.from(others.secret, 'hex') : randomBytes(32);
     const allocation = others?.allocation ?? randomUUID();
-    await this.control.grant({
-      allocation,
-      storedKey: createHash('sha256').update(secret).digest('hex'),
-      gpus: gpus.map(({ uuid, memoryMib }) => ({
-        uuid,
-        memoryBytes: memoryMib === null ? null : memoryMib * 2 ** 20,
-      })),
-    });
+    await this.grantAgain({ allocation, secret: secret.toString('hex') }, gpus);
     const grant: Grant = {
       version: 1,
       allocation,
@@ -130,6 +125,18 @@ export class LocalWorker {
       ],
     };
     return { grant, environment: grantEnvironment(grant, this.options.native.clientLibraries, undefined) };
+  }
+
+  /** Makes a known allocation valid on this worker, as an agent does it after its worker was started anew. */
+  async grantAgain(grant: Pick<Grant, 'allocation' | 'secret'>, gpus: readonly GrantedGpu[]): Promise<void> {
+    await this.control.grant({
+      allocation: grant.allocation,
+      storedKey: createHash('sha256').update(Buffer.from(grant.secret, 'hex')).digest('hex'),
+      gpus: gpus.map(({ uuid, memoryMib }) => ({
+        uuid,
+        memoryBytes: memoryMib === null ? null : memoryMib * 2 ** 20,
+      })),
+    });
   }
 
   /** Ends all sessions and the worker; by force when it does not go within 5 s. */
