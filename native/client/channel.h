@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/cuda_types.h"
 #include "wire/connection.h"
 #include "wire/frame.h"
@@ -67,9 +69,9 @@ class Channel {
 
   // How to open the further connection of that index; null when it cannot be.
   using OpenStripe = std::function<std::unique_ptr<wire::Connection>(uint8_t index)>;
-  // For a long pipe: large data goes over several connections, which are opened when there is some for the
-  // first time. Before start.
-  void allow_stripes(OpenStripe open) { open_stripe_ = std::move(open); }
+  // On a long pipe large data goes over several connections, which are opened when there is some for the
+  // first time. `first_answer`: how long the first answer took. Before start.
+  void allow_stripes(OpenStripe open, std::chrono::microseconds first_answer);
 
   void start(ChannelEvents* events);
 
@@ -117,6 +119,7 @@ class Channel {
   void wake_flusher();
   void run_flusher();
 
+  void note_answer(SteadyClock::time_point asked);
   // Opens the further connections if this much data is worth it and they have not been tried.
   void want_stripes(size_t bytes);
   // The frame with its data announced instead of attached, when the data is to be striped.
@@ -145,6 +148,7 @@ class Channel {
   std::atomic<CUresult> state_{CUDA_SUCCESS};
 
   OpenStripe open_stripe_;
+  std::atomic<int64_t> fastest_answer_us_{0};
   std::once_flag stripes_tried_;
   wire::Stripes stripes_;
   wire::AdaptivePoll stripe_poll_;

@@ -39,8 +39,10 @@ CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* rep
     waiters_ = &waiter;
   }
   std::memcpy(frame + sizeof(wire::RequestHeader), &waiter.sequence, sizeof waiter.sequence);
+  const auto asked = SteadyClock::now();
   send(context, frame, size, bulk, bulk_bytes, number);  // a failure wakes the waiter too
   wait(waiter);
+  note_answer(asked);
   return waiter.result;
 }
 

@@ -11,11 +11,26 @@ namespace {
 
 // From here on, opening connections costs less than what they save.
 constexpr size_t kWorthwhile = 4u << 20;
+// Where even the fastest answer took so long, one connection's buffers do not fill the pipe.
+constexpr std::chrono::microseconds kLongPipe{5'000};
 
 }  // namespace
 
+void Channel::allow_stripes(OpenStripe open, std::chrono::microseconds first_answer) {
+  open_stripe_ = std::move(open);
+  fastest_answer_us_.store(first_answer.count());
+}
+
+void Channel::note_answer(SteadyClock::time_point asked) {
+  const int64_t took =
+      std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - asked).count();
+  if (took < fastest_answer_us_.load(std::memory_order_relaxed)) {
+    fastest_answer_us_.store(took, std::memory_order_relaxed);
+  }
+}
+
 void Channel::want_stripes(size_t bytes) {
-  if (bytes < kWorthwhile || !open_stripe_) return;
+  if (bytes < kWorthwhile || fastest_answer_us_.load(std::memory_order_relaxed) < kLongPipe.count()) return;
   std::call_once(stripes_tried_, [this] {
     std::vector<std::unique_ptr<wire::Connection>> connections;
     for (uint8_t index = 0; index < wire::kStripes; index++) {

@@ -23,6 +23,12 @@ inline void observe(const char* name) {
 // The stream that a handle of the per-thread variant of a function means.
 inline CUstream per_thread(CUstream stream) { return stream ? stream : CU_STREAM_PER_THREAD; }
 
+// The flags that the default ones mean in the per-thread variant of cuGetProcAddress.
+inline unsigned long long per_thread_lookup(unsigned long long flags) {
+  constexpr unsigned long long kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  return flags == CU_GET_PROC_ADDRESS_DEFAULT ? kPerThread : flags;
+}
+
 // A launch configuration for the per-thread variant.
 struct PerThreadConfig : CUlaunchConfig {
   explicit PerThreadConfig(const CUlaunchConfig* config) : CUlaunchConfig{}, given(config != nullptr) {

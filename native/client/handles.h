@@ -26,6 +26,7 @@ enum class Kind : uint64_t {
   texture_reference = 18,
   surface_reference = 20,
   memory_handle = 15,
+  link = 16,
 };
 
 template <typename Object>

@@ -7,19 +7,12 @@
 #include <vector>
 
 #include "client/image.h"
+#include "client/jit_options.h"
 #include "client/objects.h"
 #include "client/scope.h"
 #include "generated/call_ids.h"
 
 namespace sluice::client {
-
-// Options of the just-in-time compiler as programs give them: a value, or an address that a value or a
-// text is written to.
-struct JitOptions {
-  unsigned count = 0;
-  CUjit_option* names = nullptr;
-  void** values = nullptr;
-};
 
 // Loads the image at `pointer` as module or library `index`; `call` says which. One round trip for an
 // image that is small or that the worker knows, two otherwise.

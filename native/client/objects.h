@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client/handles.h"
+#include "client/jit_options.h"
 #include "common/cuda_types.h"
 
 namespace sluice::client {
@@ -24,6 +25,12 @@ class Channel;
 struct Object {
   uint32_t index = 0;
   void* handle = nullptr;
+};
+
+// What was set on a stream, by attribute. The default stream's is the context's.
+struct StreamAttributes {
+  std::mutex mutex;
+  std::map<CUlaunchAttributeID, CUlaunchAttributeValue> values;
 };
 
 struct Context : Object {
@@ -41,6 +48,7 @@ struct Context : Object {
   std::atomic<uint64_t> after_task{0};
   // How many frames had been sent when all work was known to be done; see Scope::is_settled.
   std::atomic<uint64_t> settled_at{0};
+  StreamAttributes attributes;
   std::atomic<bool> has_free_streams{
       false};  // work was put into streams that the default one does not wait for
 };
@@ -58,7 +66,8 @@ struct InContext : Object {
 
 struct Stream : InContext {
   unsigned flags = 0;
-  int priority = 0;
+  std::atomic<int> priority{0};
+  StreamAttributes attributes;
   uint64_t id = 0;
   std::atomic<uint64_t> after_task{0};
 };
@@ -122,6 +131,14 @@ struct Library : Object {
   std::map<std::tuple<Context*, uint32_t, std::string>, Global> globals;
 };
 
+// Shape and parameters as the launch interface before CUDA 4 keeps them with a function.
+struct OldLaunch {
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  size_t parameter_bytes = 0;
+  std::vector<uint8_t> parameters;
+};
+
 // A CUfunction or a CUkernel; launches accept either.
 struct Function : Object {
   bool is_kernel = false;
@@ -135,11 +152,19 @@ struct Function : Object {
   std::mutex mutex;
   std::map<std::tuple<Context*, int, size_t, unsigned>, int> occupancy;  // by context, block, memory, flags
   std::map<std::pair<Context*, uint32_t>, CUfunction> functions;         // of a kernel, by context
+  std::map<std::string, int> cluster_occupancy;                          // by the question as it is sent
+  OldLaunch old_launch;
 };
 
 struct Pool : Object {
   int device = 0;
   bool is_default = false;
+};
+
+// A link, where its logs go, and what came out of it.
+struct Link : InContext {
+  JitOutputs outputs;
+  std::vector<uint8_t> image;
 };
 
 // Physical memory of cuMemCreate. Lives until no reference and no mapping holds it.

@@ -55,18 +55,15 @@ void after_fork_in_child() {
   // The parent's threads are not here and may have held any lock: what they shared is left as it is.
 }
 
-// Where the round trip is long, one connection's buffers do not fill the pipe.
-constexpr std::chrono::milliseconds kLongPipe{5};
 constexpr std::chrono::milliseconds kStripeTime{3'000};
 
 void allow_stripes(const std::string& address, const wire::Welcome& welcome, Channel* channel) {
   const auto key = crypto::hex32(welcome.body["stripeKey"].string_or(""));
   if (!key) return;
   channel->set_identity({address, welcome.session, *key});
-  if (welcome.first_answer < kLongPipe) return;
   const bool encrypted = channel->connection().encrypted();
-  channel->allow_stripes([address, key = *key, encrypted,
-                          session = welcome.session](uint8_t index) -> std::unique_ptr<wire::Connection> {
+  const auto open = [address, key = *key, encrypted,
+                     session = welcome.session](uint8_t index) -> std::unique_ptr<wire::Connection> {
     auto socket = wire::connect_tcp(address, deadline_in(kStripeTime));
     if (!socket) return nullptr;
     {
@@ -74,7 +71,8 @@ void allow_stripes(const std::string& address, const wire::Welcome& welcome, Cha
       if (!wire::send_prelude(plain, {session, index, wire::stripe_proof(key, index)})) return nullptr;
     }
     return wire::stripe_connection(std::move(*socket), key, index, encrypted, false);
-  });
+  };
+  channel->allow_stripes(open, welcome.first_answer);
 }
 
 // Connects to a server of the grant and adds its devices.

@@ -65,6 +65,7 @@ struct Session {
   TextureObjects textures;
   TextureObjects surfaces;
   HandleTable<PhysicalMemory> physical_memory{Kind::memory_handle};
+  HandleTable<Link> links{Kind::link};
   std::atomic<uint64_t> next_id{1};
 
   Device* device(int ordinal) {

@@ -5,6 +5,7 @@
 #include <new>
 #include <span>
 
+#include "common/cuda_resource_types.h"
 #include "common/cuda_types.h"
 #include "common/log.h"
 
@@ -105,5 +106,8 @@ std::span<const Entry> graph_entries();
 std::span<const Entry> graph_node_entries();
 std::span<const Entry> graph_exec_entries();
 std::span<const Entry> virtual_memory_entries();
+std::span<const Entry> stream_memory_entries();
+std::span<const Entry> stream_attribute_entries();
+std::span<const Entry> old_launch_entries();
 
 }  // namespace sluice::softgpu

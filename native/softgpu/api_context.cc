@@ -165,25 +165,30 @@ SLUICE_API cuCtxCreate_v2(CUcontext* out, unsigned flags, CUdevice ordinal) {
   return api([&] { return create_context(out, flags, ordinal, 3020); });
 }
 // Execution affinity and further creation parameters partition a device, which this one does not do.
-SLUICE_API cuCtxCreate_v3(CUcontext* out, void*, int affinities, unsigned flags, CUdevice ordinal) {
+SLUICE_API cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam* affinities, int count, unsigned flags,
+                          CUdevice ordinal) {
   return api([&]() -> CUresult {
-    if (affinities != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    if (count < 0 || (count > 0 && affinities == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    if (count != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     return create_context(out, flags, ordinal, 3020);
   });
 }
-SLUICE_API cuCtxCreate_v4(CUcontext* out, void* parameters, unsigned flags, CUdevice ordinal) {
+SLUICE_API cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters, unsigned flags, CUdevice ordinal) {
   return api([&]() -> CUresult {
-    // The structure begins with a list of affinities, its length, and a graphics-sharing request.
-    struct Parameters {
-      void* affinities;
-      int affinity_count;
-      void* sharing;
-    };
-    if (const auto* given = static_cast<const Parameters*>(parameters); given != nullptr) {
-      if (given->affinity_count != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-      if (given->sharing != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    if (parameters != nullptr) {
+      if (parameters->numExecAffinityParams != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+      if (parameters->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     }
     return create_context(out, flags, ordinal, 3020);
+  });
+}
+// Nothing divides this device's multiprocessors among processes.
+SLUICE_API cuCtxGetExecAffinity(CUexecAffinityParam* out, CUexecAffinityType type) {
+  return api([&]() -> CUresult {
+    if (out == nullptr || type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX) return CUDA_ERROR_INVALID_VALUE;
+    Context* context;
+    SLUICE_TRY(healthy_context(&context));
+    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
   });
 }
 SLUICE_API cuCtxDestroy_v2(CUcontext handle) {
@@ -387,6 +392,7 @@ std::span<const Entry> context_entries() {
       SLUICE_ENTRY("cuCtxCreate", 3020, cuCtxCreate_v2),
       SLUICE_ENTRY("cuCtxCreate", 11040, cuCtxCreate_v3),
       SLUICE_ENTRY("cuCtxCreate", 12050, cuCtxCreate_v4),
+      SLUICE_ENTRY("cuCtxGetExecAffinity", 11040, cuCtxGetExecAffinity),
       SLUICE_ENTRY("cuCtxDestroy", 4000, cuCtxDestroy_v2),
       SLUICE_ENTRY("cuCtxPushCurrent", 4000, cuCtxPushCurrent_v2),
       SLUICE_ENTRY("cuCtxPopCurrent", 4000, cuCtxPopCurrent_v2),

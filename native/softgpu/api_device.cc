@@ -197,6 +197,50 @@ SLUICE_API cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, 
   });
 }
 
+// The host is not the device; the memory of all devices is one memory of this process.
+SLUICE_API cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                             unsigned count, CUdevice ordinal) {
+  return api([&]() -> CUresult {
+    if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+    Device* device;
+    SLUICE_TRY(find_device(ordinal, &device));
+    for (unsigned i = 0; i < count; ++i) {
+      if (operations[i] < 0 || operations[i] >= CU_ATOMIC_OPERATION_MAX) return CUDA_ERROR_INVALID_VALUE;
+      capabilities[i] = 0;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+SLUICE_API cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                            unsigned count, CUdevice source, CUdevice destination) {
+  return api([&]() -> CUresult {
+    constexpr unsigned kReductionOf32And64Bits = 1u << 2 | 1u << 3 | 1u << 4;
+    constexpr unsigned kSignedAndUnsigned = 3;
+    if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+    Device *device, *peer;
+    SLUICE_TRY(find_device(source, &device));
+    SLUICE_TRY(find_device(destination, &peer));
+    if (device == peer) return CUDA_ERROR_INVALID_DEVICE;
+    for (unsigned i = 0; i < count; ++i) {
+      if (operations[i] < 0 || operations[i] >= CU_ATOMIC_OPERATION_MAX) return CUDA_ERROR_INVALID_VALUE;
+      const bool on_floats = operations[i] >= CU_ATOMIC_OPERATION_FLOAT_ADD;
+      capabilities[i] = kReductionOf32And64Bits | (on_floats ? 0 : kSignedAndUnsigned);
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+// The form of CUDA 2 gives the size in 32 bits; more is told as the most that it can say.
+SLUICE_API cuDeviceTotalMem(unsigned* bytes, CUdevice ordinal) {
+  return api([&]() -> CUresult {
+    if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Device* device;
+    SLUICE_TRY(find_device(ordinal, &device));
+    *bytes = static_cast<unsigned>(std::min<uint64_t>(device->config.memory_bytes, UINT32_MAX));
+    return CUDA_SUCCESS;
+  });
+}
+
 namespace sluice::softgpu {
 
 std::span<const Entry> device_entries() {
@@ -206,7 +250,10 @@ std::span<const Entry> device_entries() {
       SLUICE_ENTRY("cuDeviceGetName", 2000, cuDeviceGetName),
       SLUICE_ENTRY("cuDeviceGetUuid", 9020, cuDeviceGetUuid),
       SLUICE_ENTRY("cuDeviceGetUuid", 11040, cuDeviceGetUuid_v2),
+      SLUICE_ENTRY("cuDeviceTotalMem", 2000, cuDeviceTotalMem),
       SLUICE_ENTRY("cuDeviceTotalMem", 3020, cuDeviceTotalMem_v2),
+      SLUICE_ENTRY("cuDeviceGetHostAtomicCapabilities", 13000, cuDeviceGetHostAtomicCapabilities),
+      SLUICE_ENTRY("cuDeviceGetP2PAtomicCapabilities", 13000, cuDeviceGetP2PAtomicCapabilities),
       SLUICE_ENTRY("cuDeviceGetAttribute", 2000, cuDeviceGetAttribute),
       SLUICE_ENTRY("cuDeviceGetPCIBusId", 4010, cuDeviceGetPCIBusId),
       SLUICE_ENTRY("cuDeviceGetByPCIBusId", 4010, cuDeviceGetByPCIBusId),

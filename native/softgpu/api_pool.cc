@@ -186,6 +186,40 @@ SLUICE_API cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
   });
 }
 
+namespace {
+
+// Pools by location: those of devices.
+CUresult pool_location(const CUmemLocation* location, CUmemAllocationType type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED) return CUDA_ERROR_NOT_SUPPORTED;
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  switch (location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+}  // namespace
+
+SLUICE_API cuMemGetDefaultMemPool(CUmemoryPool* out, CUmemLocation* location, CUmemAllocationType type) {
+  const CUresult wrong = api([&] { return pool_location(location, type); });
+  return wrong != CUDA_SUCCESS ? wrong : cuDeviceGetDefaultMemPool(out, location->id);
+}
+SLUICE_API cuMemGetMemPool(CUmemoryPool* out, CUmemLocation* location, CUmemAllocationType type) {
+  const CUresult wrong = api([&] { return pool_location(location, type); });
+  return wrong != CUDA_SUCCESS ? wrong : cuDeviceGetMemPool(out, location->id);
+}
+SLUICE_API cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
+  const CUresult wrong = api([&] { return pool_location(location, type); });
+  return wrong != CUDA_SUCCESS ? wrong : cuDeviceSetMemPool(location->id, pool);
+}
+
 SLUICE_API cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
   return api([&]() -> CUresult {
     if (out == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -291,6 +325,9 @@ std::span<const Entry> pool_entries() {
       SLUICE_ENTRY("cuDeviceGetDefaultMemPool", 11020, cuDeviceGetDefaultMemPool),
       SLUICE_ENTRY("cuDeviceGetMemPool", 11020, cuDeviceGetMemPool),
       SLUICE_ENTRY("cuDeviceSetMemPool", 11020, cuDeviceSetMemPool),
+      SLUICE_ENTRY("cuMemGetDefaultMemPool", 13000, cuMemGetDefaultMemPool),
+      SLUICE_ENTRY("cuMemGetMemPool", 13000, cuMemGetMemPool),
+      SLUICE_ENTRY("cuMemSetMemPool", 13000, cuMemSetMemPool),
       SLUICE_ENTRY("cuMemPoolCreate", 11020, cuMemPoolCreate),
       SLUICE_ENTRY("cuMemPoolDestroy", 11020, cuMemPoolDestroy),
       SLUICE_ENTRY("cuMemPoolTrimTo", 11020, cuMemPoolTrimTo),

@@ -117,34 +117,6 @@ CUresult describe(CUstream handle, T* out, Value&& value) {
   return CUDA_SUCCESS;
 }
 
-// Attributes that only hint are accepted; the priority is the one that says something about the stream.
-constexpr int kAttributePriority = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-
-CUresult get_attribute(CUstream handle, int attribute, CUlaunchAttributeValue* value) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Stream> stream;
-  SLUICE_TRY(find_stream(handle, &stream));
-  *value = {};
-  switch (attribute) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      return CUDA_SUCCESS;
-    case kAttributePriority:
-      value->priority = stream->priority;
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-}
-
-CUresult set_attribute(CUstream handle, int attribute, const CUlaunchAttributeValue* value) {
-  CUlaunchAttributeValue before;
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return get_attribute(handle, attribute, &before);
-}
-
 }  // namespace
 }  // namespace sluice::softgpu
 
@@ -169,7 +141,7 @@ SLUICE_API cuStreamDestroy_v2(CUstream handle) {
 SLUICE_API_PAIR(cuStreamQuery, _ptsz, (CUstream stream), return query(pick(stream));)
 SLUICE_API_PAIR(cuStreamSynchronize, _ptsz, (CUstream stream), return synchronize(pick(stream));)
 SLUICE_API_PAIR(cuStreamGetPriority, _ptsz, (CUstream stream, int* out),
-                return describe(pick(stream), out, [](Stream& s) { return s.priority; });)
+                return describe(pick(stream), out, [](Stream& s) { return s.priority.load(); });)
 SLUICE_API_PAIR(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned* out),
                 return describe(pick(stream), out, [](Stream& s) { return s.flags; });)
 SLUICE_API_PAIR(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long* out),
@@ -196,13 +168,6 @@ SLUICE_API_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr add
                 return found && found->kind == MemoryKind::kManaged ? CUDA_SUCCESS
                                                                     : CUDA_ERROR_INVALID_VALUE;)
 
-SLUICE_API_PAIR(cuStreamGetAttribute, _ptsz, (CUstream stream, int attribute, CUlaunchAttributeValue* value),
-                return get_attribute(pick(stream), attribute, value);)
-SLUICE_API_PAIR(cuStreamSetAttribute, _ptsz,
-                (CUstream stream, int attribute, const CUlaunchAttributeValue* value),
-                return set_attribute(pick(stream), attribute, value);)
-SLUICE_API_PAIR(cuStreamCopyAttributes, _ptsz, (CUstream to, CUstream from), std::shared_ptr<Stream> stream;
-                SLUICE_TRY(find_stream(pick(to), &stream)); return find_stream(pick(from), &stream);)
 
 namespace sluice::softgpu {
 
@@ -222,9 +187,6 @@ std::span<const Entry> stream_entries() {
       SLUICE_ENTRY_PAIR("cuStreamAddCallback", 5000, cuStreamAddCallback, _ptsz),
       SLUICE_ENTRY_PAIR("cuLaunchHostFunc", 10000, cuLaunchHostFunc, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamAttachMemAsync", 6000, cuStreamAttachMemAsync, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamGetAttribute", 11000, cuStreamGetAttribute, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamSetAttribute", 11000, cuStreamSetAttribute, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamCopyAttributes", 11000, cuStreamCopyAttributes, _ptsz),
   };
   return entries;
 }

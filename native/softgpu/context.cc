@@ -57,7 +57,9 @@ void Context::activate(unsigned new_flags) {
 }
 
 void Context::deactivate() {
+  ending.store(true, std::memory_order_release);
   synchronize();
+  ending.store(false, std::memory_order_release);
   contract::context_destroyed(handle());
   active.store(false, std::memory_order_release);
   {

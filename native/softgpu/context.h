@@ -51,6 +51,7 @@ class Context : public ptx::Memory, public std::enable_shared_from_this<Context>
   // The same, run in the calling thread once everything before it is done.
   CUresult submit_and_wait(Stream& stream, Operation& operation);
   void synchronize();
+  std::vector<std::shared_ptr<Stream>> all_streams();
   // Whether all work is done that a synchronisation with the stream would wait for.
   bool is_done(Stream& stream);
 
@@ -72,6 +73,7 @@ class Context : public ptx::Memory, public std::enable_shared_from_this<Context>
   const bool is_primary;
   const uint64_t id;
   std::atomic<bool> active{false};
+  std::atomic<bool> ending{false};  // streams that wait for values in memory are not waited for
   std::atomic<unsigned> flags;
   std::atomic<uint64_t> limits[CU_LIMIT_MAX];
   std::atomic<int> cache_config{CU_FUNC_CACHE_PREFER_NONE};
@@ -87,7 +89,6 @@ class Context : public ptx::Memory, public std::enable_shared_from_this<Context>
 
  private:
   void add_order(Stream& stream, Operation& operation);
-  std::vector<std::shared_ptr<Stream>> all_streams();
 
   void* handle_;
   std::atomic<CUresult> error_{CUDA_SUCCESS};

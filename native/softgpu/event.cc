@@ -121,9 +121,62 @@ CUresult Event::record(const std::shared_ptr<Stream>& stream) {
   return CUDA_SUCCESS;
 }
 
+// A stream of its own that only waits for the others.
+CUresult Event::record_all() {
+  auto created = std::make_shared<EventRecord>();
+  created->stream = std::make_shared<Stream>(context.shared_from_this(), CU_STREAM_NON_BLOCKING, 0, 0);
+  auto operation = std::make_unique<RecordOperation>(created);
+  for (const auto& stream : context.all_streams()) {
+    const uint64_t last = stream->last_number();
+    if (!stream->is_done(last)) operation->dependencies.push_back({stream, last});
+  }
+  const std::lock_guard lock(mutex_);
+  created->number = created->stream->enqueue(std::move(operation));
+  last_ = std::move(created);
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult find_context(CUcontext handle, Context** out) {
+  *out = lookup<Context>(handle);
+  if (*out == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!(*out)->is_active()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  SLUICE_TRY(refuse_while_context_captures(**out));
+  return (*out)->error();
+}
+
+}  // namespace
 }  // namespace sluice::softgpu
 
 using namespace sluice::softgpu;
+
+SLUICE_API cuCtxRecordEvent(CUcontext handle, CUevent event_handle) {
+  return api([&]() -> CUresult {
+    Context* context;
+    Event* event;
+    SLUICE_TRY(find_context(handle, &context));
+    SLUICE_TRY(find_event(event_handle, &event));
+    return &event->context == context ? event->record_all() : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+// Streams that are made later have nothing to wait for: what they could wait with is ordered by their makers.
+SLUICE_API cuCtxWaitEvent(CUcontext handle, CUevent event_handle) {
+  return api([&]() -> CUresult {
+    Context* context;
+    Event* event;
+    SLUICE_TRY(find_context(handle, &context));
+    SLUICE_TRY(find_event(event_handle, &event));
+    const auto record = event->last();
+    if (!record || record->done()) return CUDA_SUCCESS;
+    for (const auto& stream : context->all_streams()) {
+      auto operation = std::make_unique<WaitOperation>();
+      operation->dependencies.push_back({record->stream, record->number});
+      stream->enqueue(std::move(operation));
+    }
+    return CUDA_SUCCESS;
+  });
+}
 
 SLUICE_API cuEventCreate(CUevent* event, unsigned flags) {
   return api([&]() -> CUresult {
@@ -197,6 +250,8 @@ std::span<const Entry> event_entries() {
   static const Entry entries[] = {
       SLUICE_ENTRY("cuEventCreate", 2000, cuEventCreate),
       SLUICE_ENTRY("cuEventDestroy", 4000, cuEventDestroy_v2),
+      SLUICE_ENTRY("cuCtxRecordEvent", 12050, cuCtxRecordEvent),
+      SLUICE_ENTRY("cuCtxWaitEvent", 12050, cuCtxWaitEvent),
       SLUICE_ENTRY("cuEventQuery", 2000, cuEventQuery),
       SLUICE_ENTRY("cuEventSynchronize", 2000, cuEventSynchronize),
       SLUICE_ENTRY("cuEventElapsedTime", 2000, cuEventElapsedTime),

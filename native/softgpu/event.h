@@ -33,6 +33,8 @@ class Event {
   // Null when it was never recorded.
   std::shared_ptr<EventRecord> last() const;
   CUresult record(const std::shared_ptr<Stream>& stream);
+  // After everything that is queued in the context now.
+  CUresult record_all();
 
   Context& context;
   const unsigned flags;

@@ -32,6 +32,15 @@ struct FunctionSettings {
   CUresult set(const ptx::KernelInfo& info, const Device& device, CUfunction_attribute attribute, int value);
 };
 
+// What the launch interface before CUDA 4 keeps with a function.
+struct OldLaunch {
+  std::mutex mutex;
+  ptx::Dim3 block;
+  unsigned shared_bytes = 0;
+  size_t parameter_bytes = 0;
+  std::vector<char> parameters;
+};
+
 class Function {
  public:
   static constexpr HandleKind kKind = HandleKind::kFunction;
@@ -47,6 +56,7 @@ class Function {
   const ptx::KernelInfo& info;
   const int ptx_sm;
   FunctionSettings settings;
+  OldLaunch old_launch;
 
  private:
   void* handle_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -66,9 +67,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Emptied when the context goes away, from then on nothing is queued.
   const std::shared_ptr<Context> context;
   const unsigned flags;
-  const int priority;
+  std::atomic<int> priority;
   const uint64_t id;
   void* handle = nullptr;  // null for default streams
+  std::mutex attributes_mutex;
+  std::map<int, CUlaunchAttributeValue> attributes;  // those that were set
   bool is_legacy = false;  // the default stream that blocking streams are ordered with
 
  private:

@@ -10,6 +10,7 @@ export function clientCalls(spec: readonly Row[]): GeneratedFile[] {
 // default stream of the variant that was called.
 #pragma once
 
+#include "common/cuda_resource_types.h"
 #include "common/cuda_types.h"
 
 namespace sluice::client::calls {

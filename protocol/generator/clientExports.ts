@@ -7,6 +7,8 @@ function exportOf(row: Row, perThread: boolean, target: Row): string {
   const args = argumentList(row.parameters, (p) =>
     perThread && p.cType === 'CUstream' ? `per_thread(${p.name})` : p.name,
   );
+  const looksUp = perThread && row.base === 'cuGetProcAddress';
+  if (looksUp) args[3] = `per_thread_lookup(${args[3] ?? ''})`;
   if (row.perThread === 'ptds') args.push(perThread ? 'CU_STREAM_PER_THREAD' : 'nullptr');
   // Forms that are older than per-thread default streams mean the default one.
   const implied = target.perThread === 'ptds' || target.parameters.length > row.parameters.length;

@@ -19,6 +19,7 @@ export function cudaFunctions(spec: readonly Row[]): GeneratedFile[] {
   const text = `// The functions of the CUDA driver API that Sluice carries, as a driver exports them.
 #pragma once
 
+#include "common/cuda_resource_types.h"
 #include "common/cuda_types.h"
 
 extern "C" {

@@ -9,6 +9,7 @@ export function driverTable(spec: readonly Row[]): GeneratedFile[] {
 
 #include <string>
 
+#include "common/cuda_resource_types.h"
 #include "common/cuda_types.h"
 
 namespace sluice::generated {

@@ -10,8 +10,10 @@ import { pool } from './rows/pool.js';
 import { copy } from './rows/copy.js';
 import { memset } from './rows/memset.js';
 import { stream } from './rows/stream.js';
+import { streamMemory } from './rows/streamMemory.js';
 import { event } from './rows/event.js';
 import { launch } from './rows/launch.js';
+import { oldLaunch } from './rows/oldLaunch.js';
 import { graph } from './rows/graph.js';
 import { array } from './rows/array.js';
 import { tensorMap } from './rows/tensorMap.js';
@@ -37,8 +39,10 @@ export const spec: Row[] = [
   ...copy,
   ...memset,
   ...stream,
+  ...streamMemory,
   ...event,
   ...launch,
+  ...oldLaunch,
   ...graph,
   ...array,
   ...texture,

@@ -2,8 +2,7 @@
 // on a GPU of another machine, or what has to be carried first.
 
 export const OLD_ADDRESSES =
-  'takes 32-bit device addresses; the form with the suffix _v2 replaced it in CUDA 3.2';
-export const OLD_LAUNCH = 'belongs to the launch interface before CUDA 4, which cuLaunchKernel replaced';
+  'device addresses have 64 bits, this form gives them 32; the one with the suffix _v2 replaced it in CUDA 3.2';
 export const GRAPHICS =
   'the display, the graphics context and the video decoder are on the client machine, the GPU is not';
 export const OTHER_MACHINE = 'the handle is valid only on the machine that made it';
@@ -16,15 +15,9 @@ export const GRAPHS = 'graphs are not carried yet';
 export const CAPTURE = 'capturing makes a graph, and graphs are not carried yet';
 export const SPARSE =
   'arrays whose memory is mapped later are not carried yet; cuDeviceGetAttribute says that there are none';
-export const LINKER = 'the run-time linker is not carried yet';
 export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
 export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';
 export const POOLS13 = 'pools by location are not carried yet; cuDeviceGetMemPool answers for devices';
-export const DECOMPRESS = 'decompression in batches is not carried yet';
-export const MEM_OPS = 'memory operations in streams are not carried yet';
-export const STREAM_ATTRIBUTES = 'stream attributes are not carried yet';
-export const GREEN = 'green contexts are not carried yet';
-export const AFFINITY = 'execution affinity divides the GPU by the multi-process service of one machine';
-export const ATOMICS = 'host and device are on different machines, so no atomic spans them';
-export const CLUSTERS = 'cluster occupancy is not carried yet';
+export const GREEN =
+  'sets multiprocessors aside for one program, on a GPU whose multiprocessors the pool shares among several';
 export const NEWER = 'newer than the interface that the workers speak';

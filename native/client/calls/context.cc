@@ -140,13 +140,26 @@ CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
-// The parameters divide the GPU by execution affinity, which is not carried.
-CUresult cuCtxCreate_v3(CUcontext* pctx, void*, int numParams, unsigned int flags, CUdevice dev) {
-  return numParams == 0 ? cuCtxCreate_v2(pctx, flags, dev) : CUDA_ERROR_NOT_SUPPORTED;
+// Execution affinity is the multi-process service's, of which a remote program is no client: no device here
+// supports it.
+CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* params, int numParams, unsigned int flags,
+                        CUdevice dev) {
+  if (numParams < 0 || (numParams > 0 && params == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  return numParams == 0 ? cuCtxCreate_v2(pctx, flags, dev) : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
 }
 
-CUresult cuCtxCreate_v4(CUcontext* pctx, void* ctxCreateParams, unsigned int flags, CUdevice dev) {
-  return ctxCreateParams == nullptr ? cuCtxCreate_v2(pctx, flags, dev) : CUDA_ERROR_NOT_SUPPORTED;
+CUresult cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* params, unsigned int flags, CUdevice dev) {
+  if (params != nullptr && params->numExecAffinityParams != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  // The graphics interface is on another machine than the GPU.
+  if (params != nullptr && params->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  return cuCtxCreate_v2(pctx, flags, dev);
+}
+
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
+  if (affinity == nullptr || type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX) return CUDA_ERROR_INVALID_VALUE;
+  Scope scope;
+  if (CUresult error = enter_current(&scope)) return error;
+  return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
 }
 
 CUresult cuCtxDestroy_v2(CUcontext ctx) {

@@ -1,5 +1,6 @@
 // Devices: answered from the snapshot that came with the welcome.
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -160,6 +161,43 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
     }
   }
   return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* pi, CUexecAffinityType type, CUdevice dev) {
+  if (pi == nullptr || type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult error = find_device(dev, &device)) return error;
+  *pi = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice dev) {
+  size_t whole = 0;
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult error = cuDeviceTotalMem_v2(&whole, dev)) return error;
+  *bytes = static_cast<unsigned>(std::min<size_t>(whole, UINT32_MAX));
+  return CUDA_SUCCESS;
+}
+
+// No atomic operation spans the host and a device, nor two devices as far as is known here.
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                           unsigned int count, CUdevice dev) {
+  if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult error = find_device(dev, &device)) return error;
+  for (unsigned i = 0; i < count; i++) {
+    if (operations[i] < 0 || operations[i] >= CU_ATOMIC_OPERATION_MAX) return CUDA_ERROR_INVALID_VALUE;
+    capabilities[i] = 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                          unsigned int count, CUdevice source, CUdevice destination) {
+  Device* device = nullptr;
+  if (CUresult error = find_device(destination, &device)) return error;
+  if (source == destination) return CUDA_ERROR_INVALID_DEVICE;
+  return cuDeviceGetHostAtomicCapabilities(capabilities, operations, count, source);
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool_out, CUdevice dev) {

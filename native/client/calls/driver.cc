@@ -53,10 +53,10 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, un
     known = true;
     if (at->version <= cudaVersion) best = &*at;
   }
+  // A function that is not there is no error of the call: the status and the null pointer say it.
   if (best == nullptr) {
-    if (!known) return CUDA_ERROR_NOT_FOUND;
-    *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-    return CUDA_ERROR_NOT_FOUND;
+    if (known) *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+    return CUDA_SUCCESS;
   }
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   *pfn = per_thread && best->per_thread ? best->per_thread : best->function;
@@ -65,7 +65,9 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, un
 }
 
 CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, unsigned long long flags) {
-  return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
+  CUdriverProcAddressQueryResult status{};
+  if (CUresult error = cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, &status)) return error;
+  return status == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGetErrorString(CUresult error, const char** pStr) {

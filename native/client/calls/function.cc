@@ -51,6 +51,7 @@ CUresult remember_attribute(Function& function, CUfunction_attribute attribute, 
   function.attributes[static_cast<size_t>(attribute)].store(value, std::memory_order_relaxed);
   const std::lock_guard lock(function.mutex);
   function.occupancy.clear();
+  function.cluster_occupancy.clear();
   return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,7 @@
 // Device memory.
+#include <algorithm>
+#include <cstdint>
+
 #include "client/allocate_apart.h"
 #include "client/scope.h"
 #include "generated/call_ids.h"
@@ -106,5 +109,17 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* pbase, size_t* psize, CUdeviceptr 
   if (psize != nullptr) *psize = range->bytes;
   return CUDA_SUCCESS;
 }
+
+// The forms of CUDA 2 give sizes in 32 bits; what is more is told as the most that they can say.
+CUresult cuMemGetInfo(unsigned int* free_bytes, unsigned int* total_bytes) {
+  size_t free_there = 0;
+  size_t total = 0;
+  if (CUresult error = cuMemGetInfo_v2(&free_there, &total)) return error;
+  if (free_bytes != nullptr) *free_bytes = static_cast<unsigned>(std::min<size_t>(free_there, UINT32_MAX));
+  if (total_bytes != nullptr) *total_bytes = static_cast<unsigned>(std::min<size_t>(total, UINT32_MAX));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocHost(void** pp, unsigned int bytesize) { return cuMemAllocHost_v2(pp, bytesize); }
 
 }  // namespace sluice::client::calls

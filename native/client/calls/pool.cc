@@ -165,4 +165,46 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool memPool, CUme
   return CUDA_SUCCESS;
 }
 
+// Pools by location: those of devices. Memory of the host that a GPU uses would be of the worker's host.
+namespace {
+
+CUresult pool_location(const CUmemLocation* location, CUmemAllocationType type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (type) {
+    case CU_MEM_ALLOCATION_TYPE_PINNED:
+      break;
+    case CU_MEM_ALLOCATION_TYPE_MANAGED:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  switch (location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+}  // namespace
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool_out, CUmemLocation* location, CUmemAllocationType type) {
+  if (CUresult error = pool_location(location, type)) return error;
+  return cuDeviceGetDefaultMemPool(pool_out, location->id);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+  if (CUresult error = pool_location(location, type)) return error;
+  return cuDeviceGetMemPool(pool, location->id);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
+  if (CUresult error = pool_location(location, type)) return error;
+  return cuDeviceSetMemPool(location->id, pool);
+}
+
 }  // namespace sluice::client::calls

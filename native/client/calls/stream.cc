@@ -52,7 +52,7 @@ CUresult cuStreamGetPriority(CUstream hStream, int* priority) {
   Scope scope;
   Stream* stream = nullptr;
   if (CUresult error = ask(&scope, hStream, &stream)) return error;
-  *priority = stream ? stream->priority : 0;
+  *priority = stream ? stream->priority.load() : 0;
   return CUDA_SUCCESS;
 }
 
@@ -82,6 +82,13 @@ CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   if (CUresult error = ask(&scope, hStream, &stream)) return error;
   *pctx = static_cast<CUcontext>(stream ? stream->context->handle : scope.context->handle);
   return CUDA_SUCCESS;
+}
+
+// No stream is of a green context: there are none.
+CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
+  if (pCtx == nullptr || pGreenCtx == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *pGreenCtx = nullptr;
+  return cuStreamGetCtx(hStream, pCtx);
 }
 
 CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {

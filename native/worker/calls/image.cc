@@ -74,7 +74,9 @@ bool length_is_true(ImageKind kind, const std::vector<uint8_t>& image) {
   return head.body_bytes <= image.size() && head.header_bytes + head.body_bytes == image.size();
 }
 
-bool read_options(wire::Reader& args, ImageRequest* out) {
+}  // namespace
+
+bool read_jit_options(wire::Reader& args, ImageRequest* out) {
   const auto info_bytes = args.get<uint32_t>();
   const auto error_bytes = args.get<uint32_t>();
   if (info_bytes > kMaxLog || error_bytes > kMaxLog) args.fail();
@@ -110,9 +112,15 @@ bool read_options(wire::Reader& args, ImageRequest* out) {
   return true;
 }
 
-std::string_view text_of(const std::vector<char>& log) {
+std::string_view log_text(const std::vector<char>& log) {
   return {log.data(), log.empty() ? 0 : ::strnlen(log.data(), log.size())};
 }
+
+bool container_is_whole(const std::vector<uint8_t>& image) {
+  return length_is_true(ImageKind::container, image);
+}
+
+namespace {
 
 // One kernel: name, layout, attributes. `param` and `attribute` ask the driver.
 template <typename Param, typename Attribute>
@@ -146,7 +154,7 @@ ImageStatus read_image_request(Session& session, Request& request, ImageRequest*
   const auto transport = static_cast<Transport>(args.get<uint8_t>());
   crypto::Bytes32 hash{};
   if (const uint8_t* bytes = args.bytes(hash.size())) std::memcpy(hash.data(), bytes, hash.size());
-  const bool good = read_options(args, out) && args.finished() && request.sync() &&
+  const bool good = read_jit_options(args, out) && args.finished() && request.sync() &&
                     transport <= Transport::inline_and_kept &&
                     (transport == Transport::hash_only) == (request.bulk_bytes == 0);
   if (!good) {
@@ -182,8 +190,8 @@ void answer_load(Session& session, Request& request, CUresult result, ImageReque
                  const wire::Writer& table) {
   wire::Writer answer;
   answer.put(static_cast<uint8_t>(LoadStatus::done));
-  answer.text(text_of(image.info_log));
-  answer.text(text_of(image.error_log));
+  answer.text(log_text(image.info_log));
+  answer.text(log_text(image.error_log));
   answer.put(static_cast<float>(seconds * 1000));
   if (result == CUDA_SUCCESS) answer.bytes(table.data(), table.size());
   session.finish(request, result, answer);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/calls/session.h"
@@ -20,6 +21,20 @@ struct ImageRequest {
 
   const void* data() const { return image.data(); }
 };
+
+// A link and the options that it was made with; its logs are written as long as it lives.
+struct LinkJob {
+  CUlinkState state = nullptr;
+  uint32_t context = 0;
+  ImageRequest options;
+};
+
+// Options as the client's jit_options.cc writes them; false when they are none.
+bool read_jit_options(wire::Reader& args, ImageRequest* out);
+// What the driver has written into a log.
+std::string_view log_text(const std::vector<char>& log);
+// Whether a fatbin container is as long as it says.
+bool container_is_whole(const std::vector<uint8_t>& image);
 
 enum class ImageStatus { ready, not_known, failed };
 

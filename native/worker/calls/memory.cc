@@ -107,6 +107,13 @@ void cuMemFree_v2(Session& session, Request& request) {
   const auto address = request.args.get<uint64_t>();
   if (!request.args.finished()) return session.bad_frame(request);
   session.settle_host_tasks();  // freeing waits for the work that uses the memory
+  if (session.stream_waits.outstanding()) {
+    // It may wait for what a later request writes. The bytes count as free before they are, which a driver
+    // that has no others refuses to give.
+    forget(session, address);
+    session.give_lead();
+    return session.finish(request, session.driver.cuMemFree_v2(address));
+  }
   const CUresult result = session.driver.cuMemFree_v2(address);
   if (result == CUDA_SUCCESS) forget(session, address);
   session.finish(request, result);

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "worker/calls/arriving_stripes.h"
+#include "worker/calls/image.h"
 
 namespace sluice::worker {
 
@@ -19,7 +20,10 @@ Session::Session(SessionContext& session_context)
       downloads(session_context.driver),
       late_copies(session_context.driver),
       host_visible(session_context.driver),
+      stream_waits(session_context.driver),
       input_(session_context.connection) {}
+
+Session::~Session() = default;
 
 bool Session::run() {
   // Not a leader itself: a leader may be waiting for a kernel that never ends when the client goes.
@@ -201,10 +205,20 @@ void Session::enter_context(uint32_t index) {
 void Session::leave_context(uint32_t index) {
   const auto known = context_info_.find(index);
   if (known == context_info_.end()) return;
-  driver.cuCtxSynchronize();
-  staging.forget(known->second.handle);
-  downloads.forget(known->second.handle);
-  late_copies.forget(known->second.handle);
+  // A stream that stands at a value in memory never ends by itself: the driver ends it with the context, and
+  // what it may still use goes with the context as well.
+  if (!stream_waits.outstanding()) {
+    driver.cuCtxSynchronize();
+    staging.forget(known->second.handle);
+    downloads.forget(known->second.handle);
+    late_copies.forget(known->second.handle);
+  }
+  stream_waits.forget(index);
+  std::erase_if(links, [&](const auto& entry) {
+    if (entry.second->context != index) return false;
+    driver.cuLinkDestroy(entry.second->state);
+    return true;
+  });
   const auto of_context = [&](const auto& entry) {
     if (entry.second.context != index) return false;
     context.memory.release(entry.second.ordinal, entry.second.bytes);

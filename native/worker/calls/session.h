@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "worker/calls/peer_link.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
+#include "worker/calls/stream_waits.h"
 #include "worker/calls/virtual_memory.h"
 #include "worker/session.h"
 
@@ -43,9 +45,12 @@ struct Request {
   bool sync() const { return (flags & wire::kSync) != 0; }
 };
 
+struct LinkJob;  // calls/image.h
+
 class Session {
  public:
   explicit Session(SessionContext& context);
+  ~Session();
 
   // Serves until the client has gone or has sent nonsense; true when it left in good order.
   bool run();
@@ -158,6 +163,8 @@ class Session {
   std::map<uint64_t, uint32_t> texture_objects;
   std::map<uint64_t, uint32_t> surface_objects;
   VirtualMemory virtual_memory;
+  std::map<uint32_t, std::unique_ptr<LinkJob>> links;  // by the client's index
+  StreamWaits stream_waits;
   uint32_t current_context() const { return current_context_; }
 
  private:

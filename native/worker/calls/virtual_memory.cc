@@ -139,11 +139,17 @@ void cuMemUnmap(Session& session, Request& request) {
   VirtualMemory& book = session.virtual_memory;
   if (session.driver.cuMemUnmap == nullptr) return session.finish(request, CUDA_ERROR_NOT_SUPPORTED);
   session.settle_host_tasks();  // unmapping waits for the work that uses the memory
-  const CUresult result = session.driver.cuMemUnmap(address, bytes);
-  if (result == CUDA_SUCCESS) {
+  const auto forget = [&] {
     auto at = book.mappings.lower_bound(address);
     while (at != book.mappings.end() && at->first - address < bytes) at = book.mappings.erase(at);
+  };
+  if (session.stream_waits.outstanding()) {
+    forget();  // as in cuMemFree_v2
+    session.give_lead();
+    return session.finish(request, session.driver.cuMemUnmap(address, bytes));
   }
+  const CUresult result = session.driver.cuMemUnmap(address, bytes);
+  if (result == CUDA_SUCCESS) forget();
   session.finish(request, result);
 }
 

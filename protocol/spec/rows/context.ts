@@ -1,6 +1,5 @@
 // Contexts: stacks live in the client, per thread; the worker follows with one frame when the current context of the calls changes.
-import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { AFFINITY } from '../reasons.js';
+import { asyncCall, local, sync, rows } from '../builders.js';
 
 export const context = rows('context', [
   asyncCall('cuDevicePrimaryCtxRetain', 7000, 'pctx: new context, dev: device', {
@@ -32,9 +31,13 @@ export const context = rows('context', [
   local(
     'cuCtxCreate_v3',
     11040,
-    'pctx: new context, paramsArray: reads void*, numParams: int, flags: uint, dev: device',
+    'pctx: new context, paramsArray: reads CUexecAffinityParam*[numParams], numParams: int, flags: uint, dev: device',
   ),
-  local('cuCtxCreate_v4', 12050, 'pctx: new context, ctxCreateParams: reads void*, flags: uint, dev: device'),
+  local(
+    'cuCtxCreate_v4',
+    12050,
+    'pctx: new context, ctxCreateParams: reads CUctxCreateParams*, flags: uint, dev: device',
+  ),
   asyncCall('cuCtxDestroy_v2', 4000, 'ctx: free context', {
     client: 'everything minted in the context dies with it',
     worker: 'forgets what lived in the context',
@@ -80,6 +83,9 @@ export const context = rows('context', [
   asyncCall('cuCtxDisablePeerAccess', 4000, 'peerContext: context', {
     client: 'whether it was enabled is known here',
   }),
-  unsupported('cuCtxGetExecAffinity', 11040, AFFINITY),
-  unsupported('cuDeviceGetExecAffinitySupport', 11040, AFFINITY),
+  local(
+    'cuCtxGetExecAffinity',
+    11040,
+    'pExecAffinity: writes CUexecAffinityParam*, type: CUexecAffinityType',
+  ),
 ]);

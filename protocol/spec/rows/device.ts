@@ -1,6 +1,6 @@
 // Devices: everything here is answered from the snapshot that came with the hello.
 import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { ATOMICS, OLD_ADDRESSES, RDMA, WINDOWS } from '../reasons.js';
+import { RDMA, WINDOWS } from '../reasons.js';
 
 export const device = rows('device', [
   local('cuDeviceGet', 2000, 'device: out device, ordinal: int'),
@@ -28,9 +28,18 @@ export const device = rows('device', [
   asyncCall('cuDeviceSetMemPool', 11020, 'dev: device, pool: pool', {
     client: 'the pool that the device uses is remembered, so that asking for it waits for nothing',
   }),
-  unsupported('cuDeviceTotalMem', 2000, OLD_ADDRESSES),
+  local(
+    'cuDeviceGetHostAtomicCapabilities',
+    13000,
+    'capabilities: writes unsigned*[count], operations: reads const CUatomicOperation*[count], count: uint, dev: device',
+  ),
+  local(
+    'cuDeviceGetP2PAtomicCapabilities',
+    13000,
+    'capabilities: writes unsigned*[count], operations: reads const CUatomicOperation*[count], count: uint, srcDevice: device, dstDevice: device',
+  ),
+  local('cuDeviceTotalMem', 2000, 'bytes: out uint, dev: device'),
+  local('cuDeviceGetExecAffinitySupport', 11040, 'pi: out int, type: CUexecAffinityType, dev: device'),
   unsupported('cuDeviceGetLuid', 10000, WINDOWS),
   unsupported('cuFlushGPUDirectRDMAWrites', 11030, RDMA),
-  unsupported('cuDeviceGetHostAtomicCapabilities', 13000, ATOMICS),
-  unsupported('cuDeviceGetP2PAtomicCapabilities', 13000, ATOMICS),
 ]);

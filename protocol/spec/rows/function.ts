@@ -1,6 +1,5 @@
 // Functions: attributes, parameter layouts and occupancy.
-import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { CLUSTERS } from '../reasons.js';
+import { asyncCall, local, sync, rows } from '../builders.js';
 
 export const functionRows = rows('function', [
   local('cuFuncGetAttribute', 2020, 'pi: out int, attrib: CUfunction_attribute, hfunc: function'),
@@ -45,6 +44,22 @@ export const functionRows = rows('function', [
     10020,
     'dynamicSmemSize: out size, func: function, numBlocks: int, blockSize: int',
   ),
-  unsupported('cuOccupancyMaxActiveClusters', 11070, CLUSTERS),
-  unsupported('cuOccupancyMaxPotentialClusterSize', 11070, CLUSTERS),
+  sync(
+    'cuOccupancyMaxActiveClusters',
+    11070,
+    'numClusters: out int, func: function, config: in CUlaunchConfig',
+    {
+      client: 'answers are remembered per function and shape',
+      worker: 'the configuration is rebuilt',
+    },
+  ),
+  sync(
+    'cuOccupancyMaxPotentialClusterSize',
+    11070,
+    'clusterSize: out int, func: function, config: in CUlaunchConfig',
+    {
+      client: 'answers are remembered per function and shape',
+      worker: 'the configuration is rebuilt',
+    },
+  ),
 ]);

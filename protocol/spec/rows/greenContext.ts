@@ -1,6 +1,6 @@
 // Green contexts and execution resources.
-import { unsupported, rows } from '../builders.js';
-import { GREEN } from '../reasons.js';
+import { asyncCall, local, unsupported, rows } from '../builders.js';
+import { GREEN, NEWER } from '../reasons.js';
 
 export const greenContext = rows('greenContext', [
   unsupported('cuCtxFromGreenCtx', 12040, GREEN),
@@ -14,11 +14,13 @@ export const greenContext = rows('greenContext', [
   unsupported('cuGreenCtxRecordEvent', 12040, GREEN),
   unsupported('cuGreenCtxWaitEvent', 12040, GREEN),
   unsupported('cuStreamGetGreenCtx', 12040, GREEN),
-  unsupported('cuCtxRecordEvent', 12050, GREEN),
-  unsupported('cuCtxWaitEvent', 12050, GREEN),
   unsupported('cuGreenCtxStreamCreate', 12050, GREEN),
-  unsupported('cuStreamGetCtx_v2', 12050, GREEN, 'ptsz'),
   unsupported('cuGreenCtxGetId', 12090, GREEN),
-  unsupported('cuDevSmResourceSplit', 13010, GREEN),
-  unsupported('cuStreamGetDevResource', 13010, GREEN, 'ptsz'),
+  unsupported('cuDevSmResourceSplit', 13010, NEWER),
+  unsupported('cuStreamGetDevResource', 13010, NEWER, 'ptsz'),
+  asyncCall('cuCtxRecordEvent', 12050, 'hCtx: context, hEvent: event'),
+  asyncCall('cuCtxWaitEvent', 12050, 'hCtx: context, hEvent: event'),
+  local('cuStreamGetCtx_v2', 12050, 'hStream: stream, pCtx: out context, pGreenCtx: writes CUgreenCtx*', {
+    perThread: 'ptsz',
+  }),
 ]);

@@ -1,6 +1,6 @@
 // Launching kernels and host functions.
 import { asyncCall, local, unsupported, rows } from '../builders.js';
-import { MULTI_DEVICE, NEWER, OLD_LAUNCH } from '../reasons.js';
+import { NEWER } from '../reasons.js';
 
 export const launch = rows('launch', [
   asyncCall(
@@ -40,16 +40,5 @@ export const launch = rows('launch', [
     'hStream: stream, callback: keeps CUstreamCallback, userData: keeps void*, flags: uint',
     { perThread: 'ptsz' },
   ),
-  unsupported('cuFuncSetBlockShape', 2000, OLD_LAUNCH),
-  unsupported('cuFuncSetSharedSize', 2000, OLD_LAUNCH),
-  unsupported('cuLaunch', 2000, OLD_LAUNCH),
-  unsupported('cuLaunchGrid', 2000, OLD_LAUNCH),
-  unsupported('cuLaunchGridAsync', 2000, OLD_LAUNCH),
-  unsupported('cuParamSetSize', 2000, OLD_LAUNCH),
-  unsupported('cuParamSetTexRef', 2000, OLD_LAUNCH),
-  unsupported('cuParamSetf', 2000, OLD_LAUNCH),
-  unsupported('cuParamSeti', 2000, OLD_LAUNCH),
-  unsupported('cuParamSetv', 2000, OLD_LAUNCH),
-  unsupported('cuLaunchCooperativeKernelMultiDevice', 9000, MULTI_DEVICE),
   unsupported('cuLaunchHostFunc_v2', 13010, NEWER, 'ptsz'),
 ]);

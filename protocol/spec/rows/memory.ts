@@ -1,6 +1,6 @@
 // Device memory, pinned host memory and what is known about pointers.
 import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { DECOMPRESS, MAPPED, NEWER, OLD_ADDRESSES } from '../reasons.js';
+import { MAPPED, NEWER, OLD_ADDRESSES } from '../reasons.js';
 
 export const memory = rows('memory', [
   sync('cuMemGetInfo_v2', 3020, 'free: out size, total: out size', {
@@ -45,13 +45,22 @@ export const memory = rows('memory', [
     'value: reads const void*, attribute: CUpointer_attribute, ptr: deviceptr',
   ),
   unsupported('cuMemAlloc', 2000, OLD_ADDRESSES),
-  unsupported('cuMemAllocHost', 2000, OLD_ADDRESSES),
   unsupported('cuMemAllocPitch', 2000, OLD_ADDRESSES),
   unsupported('cuMemFree', 2000, OLD_ADDRESSES),
   unsupported('cuMemGetAddressRange', 2000, OLD_ADDRESSES),
-  unsupported('cuMemGetInfo', 2000, OLD_ADDRESSES),
   unsupported('cuMemHostGetDevicePointer', 2020, OLD_ADDRESSES),
   unsupported('cuMemHostGetDevicePointer_v2', 3020, MAPPED),
-  unsupported('cuMemBatchDecompressAsync', 12060, DECOMPRESS, 'ptsz'),
   unsupported('cuMemGetLocationInfo', 13040, NEWER),
+  local('cuMemGetInfo', 2000, 'free: out uint, total: out uint'),
+  local('cuMemAllocHost', 2000, 'pp: writes void**, bytesize: uint'),
+  sync(
+    'cuMemBatchDecompressAsync',
+    12060,
+    'paramsArray: reads CUmemDecompressParams*[count], count: size, flags: uint, errorIndex: out size, stream: stream',
+    {
+      perThread: 'ptsz',
+      client: 'the list is checked: everything in it is device memory',
+      worker: 'the list is rebuilt',
+    },
+  ),
 ]);

@@ -1,6 +1,5 @@
 // Stream-ordered memory and its pools.
-import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { POOLS13 } from '../reasons.js';
+import { asyncCall, local, sync, rows } from '../builders.js';
 
 export const pool = rows('pool', [
   local('cuMemAllocAsync', 11020, 'dptr: out deviceptr, bytesize: size, hStream: stream', {
@@ -36,7 +35,15 @@ export const pool = rows('pool', [
     11020,
     'flags: out CUmemAccess_flags, memPool: pool, location: reads CUmemLocation*',
   ),
-  unsupported('cuMemGetDefaultMemPool', 13000, POOLS13),
-  unsupported('cuMemGetMemPool', 13000, POOLS13),
-  unsupported('cuMemSetMemPool', 13000, POOLS13),
+  local(
+    'cuMemGetDefaultMemPool',
+    13000,
+    'pool_out: out pool, location: reads CUmemLocation*, type: CUmemAllocationType',
+  ),
+  local(
+    'cuMemGetMemPool',
+    13000,
+    'pool: out pool, location: reads CUmemLocation*, type: CUmemAllocationType',
+  ),
+  local('cuMemSetMemPool', 13000, 'location: reads CUmemLocation*, type: CUmemAllocationType, pool: pool'),
 ]);

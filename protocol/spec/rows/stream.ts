@@ -1,6 +1,5 @@
 // Streams.
-import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { MEM_OPS, STREAM_ATTRIBUTES } from '../reasons.js';
+import { asyncCall, local, sync, rows } from '../builders.js';
 
 export const stream = rows('stream', [
   asyncCall('cuStreamCreateWithPriority', 5050, 'phStream: new stream, flags: uint, priority: int', {
@@ -48,17 +47,4 @@ export const stream = rows('stream', [
     'hStream: stream, captureStatus_out: out CUstreamCaptureStatus, id_out: out u64, graph_out: writes CUgraph*, dependencies_out: writes const CUgraphNode**, edgeData_out: writes const void**, numDependencies_out: out size',
     { perThread: 'ptsz' },
   ),
-  unsupported('cuStreamBatchMemOp', 8000, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWaitValue32', 8000, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWriteValue32', 8000, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWaitValue64', 9000, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWriteValue64', 9000, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamCopyAttributes', 11000, STREAM_ATTRIBUTES, 'ptsz'),
-  unsupported('cuStreamGetAttribute', 11000, STREAM_ATTRIBUTES, 'ptsz'),
-  unsupported('cuStreamSetAttribute', 11000, STREAM_ATTRIBUTES, 'ptsz'),
-  unsupported('cuStreamBatchMemOp_v2', 11070, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWaitValue32_v2', 11070, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWaitValue64_v2', 11070, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWriteValue32_v2', 11070, MEM_OPS, 'ptsz'),
-  unsupported('cuStreamWriteValue64_v2', 11070, MEM_OPS, 'ptsz'),
 ]);
