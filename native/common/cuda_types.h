@@ -878,5 +878,6 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
 static_assert(sizeof(CUmemPoolProps) == 88);
 
 #include "common/cuda_array_types.h"
+#include "common/cuda_managed_types.h"
 #include "common/cuda_stream_types.h"
 #include "common/cuda_vmm_types.h"

@@ -12,7 +12,7 @@ namespace {
 
 std::span<const Entry> (*const kTables[])() = {
     driver_entries,  device_entries,    context_entries, memory_entries,  host_memory_entries,
-    pointer_entries, pool_entries,      copy_entries,    copy_2d_entries, memset_entries,
+    pointer_entries, managed_entries, pool_entries,      copy_entries,    copy_2d_entries, memset_entries,
     stream_entries,  event_entries,     module_entries,  library_entries, function_entries,
     launch_entries,  occupancy_entries, link_entries,    error_entries,   legacy_entries,
     virtual_memory_entries,

@@ -177,13 +177,6 @@ SLUICE_API_PAIR(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, vo
                 if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
                 return submit(pick(stream), std::make_unique<HostFunction>(function, data));)
 
-SLUICE_API_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr address, size_t, unsigned),
-                std::shared_ptr<Stream> queue;
-                SLUICE_TRY(find_stream(pick(stream), &queue));
-                const auto found = memory_registry().find(address);
-                return found && found->kind == MemoryKind::kManaged ? CUDA_SUCCESS
-                                                                    : CUDA_ERROR_INVALID_VALUE;)
-
 SLUICE_API_PAIR(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* status),
                 return capture_status(pick(stream), status);)
 SLUICE_API_PAIR(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus* status, uint64_t*),
@@ -233,7 +226,6 @@ std::span<const Entry> stream_entries() {
       SLUICE_ENTRY_PAIR("cuStreamGetDevice", 12080, cuStreamGetDevice, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamAddCallback", 5000, cuStreamAddCallback, _ptsz),
       SLUICE_ENTRY_PAIR("cuLaunchHostFunc", 10000, cuLaunchHostFunc, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamAttachMemAsync", 6000, cuStreamAttachMemAsync, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamIsCapturing", 10000, cuStreamIsCapturing, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 10010, cuStreamGetCaptureInfo, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 11030, cuStreamGetCaptureInfo_v2, _ptsz),
