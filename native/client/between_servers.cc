@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/gate.h"
+#include "client/peer_links.h"
 #include "common/log.h"
 #include "generated/call_ids.h"
 
@@ -169,8 +170,40 @@ CUresult wait_for_event_elsewhere(Session& session, const Event& event, const St
   return result;
 }
 
+namespace {
+
+// One side's part of a copy over the link.
+CUresult post_part(wire::ControlCall call, const PeerLink& link, const StreamPlace& place,
+                   CUdeviceptr address, size_t bytes) {
+  wire::AsyncFrame<24> frame(call);
+  frame.put(link.number);
+  frame.put(uint64_t{address});
+  frame.put(uint64_t{bytes});
+  frame.put(place.stream_index());
+  return post(place, frame);
+}
+
+CUresult copy_over(Session& session, PeerLink& link, CUdeviceptr dst, Context* dst_context, CUdeviceptr src,
+                   Context* src_context, size_t bytes, const StreamPlace& stream) {
+  const StreamPlace from{src_context, link.sends};
+  const StreamPlace to{dst_context, link.receives};
+  {
+    const std::lock_guard lock(link.order);
+    if (CUresult error = wait_for_stream(session, stream, from)) return error;
+    if (CUresult error = wait_for_stream(session, stream, to)) return error;
+    if (CUresult error = post_part(wire::ControlCall::peer_send, link, from, src, bytes)) return error;
+    if (CUresult error = post_part(wire::ControlCall::peer_receive, link, to, dst, bytes)) return error;
+  }
+  return wait_for_stream(session, to, stream);
+}
+
+}  // namespace
+
 CUresult copy_between_servers(Session& session, CUdeviceptr dst, Context* dst_context, CUdeviceptr src,
                               Context* src_context, size_t bytes, const StreamPlace& stream) {
+  if (PeerLink* link = session.peer_links.between(session, src_context, dst_context)) {
+    return copy_over(session, *link, dst, dst_context, src, src_context, bytes, stream);
+  }
   const StreamPlace from{src_context, session.helper_streams.take(session, src_context)};
   const StreamPlace to{dst_context, session.helper_streams.take(session, dst_context)};
   if (from.stream == nullptr || to.stream == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,5 +1,5 @@
 // Work that spans two servers: a stream of one that waits for a stream of the other, and copies from a GPU
-// of one to a GPU of the other. The servers need not know of each other: the client stands between.
+// of one to a GPU of the other.
 #pragma once
 
 #include "client/scope.h"
@@ -22,8 +22,8 @@ CUresult wait_for_event_elsewhere(Session& session, const Event& event, const St
                                   unsigned flags);
 
 // Copies device memory of one server to device memory of another, in the order of `stream`, which may
-// belong to either or to a third. Returns when the copy is under way. The bytes travel through the client in
-// pieces, of which several are under way at once.
+// belong to either or to a third. Returns when the copy is under way. The bytes go from server to server
+// where these reach each other, else through the client in pieces, of which several are under way at once.
 CUresult copy_between_servers(Session& session, CUdeviceptr dst, Context* dst_context, CUdeviceptr src,
                               Context* src_context, size_t bytes, const StreamPlace& stream);
 

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +21,7 @@
 #include "wire/connection.h"
 #include "wire/frame.h"
 #include "wire/frame_input.h"
+#include "wire/stripes.h"
 
 namespace sluice::client {
 
@@ -50,11 +52,24 @@ class ChannelEvents {
   virtual bool expects_downloads() = 0;
 };
 
+// By which another server reaches the session.
+struct ChannelIdentity {
+  std::string address;
+  std::string session;
+  crypto::Bytes32 key{};
+};
+
 class Channel {
  public:
   // `server` names the other side in sentences for people, `protocol` is the version that was agreed on.
   // Lives until the process ends.
   Channel(std::unique_ptr<wire::Connection> connection, std::string server, unsigned protocol);
+
+  // How to open the further connection of that index; null when it cannot be.
+  using OpenStripe = std::function<std::unique_ptr<wire::Connection>(uint8_t index)>;
+  // For a long pipe: large data goes over several connections, which are opened when there is some for the
+  // first time. Before start.
+  void allow_stripes(OpenStripe open) { open_stripe_ = std::move(open); }
 
   void start(ChannelEvents* events);
 
@@ -78,6 +93,13 @@ class Channel {
   bool lost() const { return state_.load(std::memory_order_acquire) != CUDA_SUCCESS; }
   CUresult state() const { return state_.load(std::memory_order_acquire); }
   const wire::Connection& connection() const { return *connection_; }
+  // Nothing when the worker takes no further connections. Set before the channel is used.
+  void set_identity(ChannelIdentity identity) { identity_ = std::move(identity); }
+  const std::optional<ChannelIdentity>& identity() const { return identity_; }
+  uint64_t bytes_sent() const { return connection_->bytes_written() + stripes_.bytes_written(); }
+  uint64_t bytes_received() const { return connection_->bytes_read() + stripes_.bytes_read(); }
+  // In the child of a fork: the connections stay the parent's.
+  void close_in_child();
   unsigned protocol() const { return protocol_; }
 
  private:
@@ -91,25 +113,41 @@ class Channel {
   // Under both mutexes: makes the batch the one to be written.
   void take_batch();
   // Under write_mutex_: writes what was taken, and the bulk data after it.
-  bool write_taken(const void* bulk, size_t bulk_bytes);
+  bool write_taken(const void* bulk, size_t bulk_bytes, bool striped = false);
   void wake_flusher();
   void run_flusher();
+
+  // Opens the further connections if this much data is worth it and they have not been tried.
+  void want_stripes(size_t bytes);
+  // The frame with its data announced instead of attached, when the data is to be striped.
+  bool announce_striped(const uint8_t* frame, size_t size, size_t bulk_bytes,
+                        std::vector<uint8_t>* out) const;
+  // Reads the data of a message to where it belongs.
+  bool receive_data(void* into, size_t size, bool striped);
+  // The size of the data in a message of which `left` bytes are left; false when it cannot be.
+  bool data_size(uint32_t left, bool striped, size_t* size);
 
   void wait(Waiter& waiter);
   void run_watcher();
   // Reads one message, polling for it first where it is an answer that may come soon. False when the
   // connection has ended.
   bool receive_one(bool poll);
-  bool receive_reply(uint32_t length);
-  bool receive_download(uint32_t length);
+  bool receive_reply(uint32_t length, bool striped);
+  bool receive_download(uint32_t length, bool striped);
   // Ends everything: each waiting and later call returns an error. Only the first sentence is printed.
   void lose(const std::string& sentence);
 
+  std::optional<ChannelIdentity> identity_;
   std::unique_ptr<wire::Connection> connection_;
   const std::string server_;
   const unsigned protocol_;
   ChannelEvents* events_ = nullptr;
   std::atomic<CUresult> state_{CUDA_SUCCESS};
+
+  OpenStripe open_stripe_;
+  std::once_flag stripes_tried_;
+  wire::Stripes stripes_;
+  wire::AdaptivePoll stripe_poll_;
 
   // Taken in this order.
   std::mutex write_mutex_;

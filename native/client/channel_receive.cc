@@ -30,6 +30,7 @@ CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* rep
   if (CUresult gone = state()) return gone;
   stats().round_trips.fetch_add(1, std::memory_order_relaxed);
   if (bulk_bytes > 0) stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
+  want_stripes(std::max(bulk_bytes, reply != nullptr ? reply->capacity : 0));
   Waiter waiter{0, reply};
   {
     const std::lock_guard lock(receive_mutex_);
@@ -116,10 +117,10 @@ bool Channel::receive_one(bool poll) {
   bool good = false;
   switch (static_cast<wire::ResponseKind>(header.kind)) {
     case wire::ResponseKind::reply:
-      good = receive_reply(header.length);
+      good = receive_reply(header.length, (header.flags & wire::kStriped) != 0);
       break;
     case wire::ResponseKind::download:
-      good = receive_download(header.length);
+      good = receive_download(header.length, (header.flags & wire::kStriped) != 0);
       break;
     case wire::ResponseKind::host_task:
       if (header.length == sizeof(uint32_t) && (bytes = input_.take(sizeof(uint32_t))) != nullptr) {
@@ -143,7 +144,7 @@ bool Channel::receive_one(bool poll) {
   return good;
 }
 
-bool Channel::receive_reply(uint32_t length) {
+bool Channel::receive_reply(uint32_t length, bool striped) {
   constexpr uint32_t kPrefix = sizeof(uint32_t) + sizeof(int32_t);
   if (length < kPrefix) return false;
   const uint8_t* bytes = input_.take(kPrefix);
@@ -151,7 +152,8 @@ bool Channel::receive_reply(uint32_t length) {
   wire::Reader prefix(bytes, kPrefix);
   const auto sequence = prefix.get<uint32_t>();
   const auto result = prefix.get<int32_t>();
-  const size_t size = length - kPrefix;
+  size_t size = 0;
+  if (!data_size(length - kPrefix, striped, &size)) return false;
   Waiter* waiter = nullptr;
   {
     const std::lock_guard lock(receive_mutex_);
@@ -169,9 +171,9 @@ bool Channel::receive_reply(uint32_t length) {
     Reply* reply = waiter->reply;
     if (reply != nullptr && reply->table != nullptr && size <= wire::kMaxReplyTable) {
       reply->table->resize(size);
-      good = input_.read(reply->table->data(), size);
+      good = receive_data(reply->table->data(), size, striped);
     } else if (reply != nullptr && size <= reply->capacity) {
-      good = input_.read(reply->into, size);
+      good = receive_data(reply->into, size, striped);
     } else {
       good = false;
     }
@@ -190,7 +192,7 @@ bool Channel::receive_reply(uint32_t length) {
   return good;
 }
 
-bool Channel::receive_download(uint32_t length) {
+bool Channel::receive_download(uint32_t length, bool striped) {
   constexpr uint32_t kPrefix = sizeof(uint32_t) + sizeof(uint64_t);
   if (length < kPrefix) return false;
   const uint8_t* bytes = input_.take(kPrefix);
@@ -198,9 +200,10 @@ bool Channel::receive_download(uint32_t length) {
   wire::Reader prefix(bytes, kPrefix);
   const auto download = prefix.get<uint32_t>();
   const auto offset = prefix.get<uint64_t>();
-  const size_t size = length - kPrefix;
+  size_t size = 0;
+  if (!data_size(length - kPrefix, striped, &size)) return false;
   void* target = events_->download_target(download, offset, size);
-  if (target == nullptr || !input_.read(target, size)) return false;
+  if (target == nullptr || !receive_data(target, size, striped)) return false;
   stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
   events_->downloaded(download, offset, size);
   return true;
@@ -211,6 +214,7 @@ void Channel::lose(const std::string& sentence) {
   if (!state_.compare_exchange_strong(well, kLost)) return;
   SLUICE_ERROR("%s", sentence.c_str());
   connection_->shutdown();
+  stripes_.shutdown();
   {
     const std::lock_guard lock(receive_mutex_);
     received_.notify_all();

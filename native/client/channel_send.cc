@@ -68,6 +68,7 @@ CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size, cons
   if (CUresult gone = state()) return gone;
   if (bulk_bytes > 0) stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
   if (bulk_bytes > kInlineBulk) {
+    want_stripes(bulk_bytes);
     return send(context, frame, size, bulk, bulk_bytes) ? CUDA_SUCCESS : state();
   }
   for (;;) {
@@ -91,6 +92,12 @@ CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size, cons
 
 bool Channel::send(uint32_t context, const uint8_t* frame, size_t size, const void* bulk, size_t bulk_bytes,
                    uint64_t* number) {
+  std::vector<uint8_t> announced;
+  const bool striped = announce_striped(frame, size, bulk_bytes, &announced);
+  if (striped) {
+    frame = announced.data();
+    size = announced.size();
+  }
   const std::lock_guard writing(write_mutex_);
   for (;;) {
     {
@@ -105,7 +112,7 @@ bool Channel::send(uint32_t context, const uint8_t* frame, size_t size, const vo
     }
     if (!write_taken(nullptr, 0)) return false;
   }
-  return write_taken(bulk, bulk_bytes);
+  return write_taken(bulk, bulk_bytes, striped);
 }
 
 void Channel::flush() {
@@ -124,12 +131,16 @@ void Channel::take_batch() {
   unsent_.store(false, std::memory_order_relaxed);
 }
 
-bool Channel::write_taken(const void* bulk, size_t bulk_bytes) {
+bool Channel::write_taken(const void* bulk, size_t bulk_bytes, bool striped) {
   if (taken_ + bulk_bytes == 0) return true;
   if (lost()) return false;
   const iovec parts[] = {{sending_.get(), taken_}, {const_cast<void*>(bulk), bulk_bytes}};
-  if (connection_->write_all(std::span(parts, bulk_bytes > 0 ? 2u : 1u))) return true;
-  lose("The connection to " + server_ + " was lost: " + connection_->failure() + ".");
+  bool sent = connection_->write_all(std::span(parts, bulk_bytes > 0 && !striped ? 2u : 1u));
+  if (sent && striped) sent = stripes_.write(bulk, bulk_bytes);
+  if (sent) return true;
+  const std::string why = connection_->failure();
+  lose("The connection to " + server_ +
+       " was lost: " + (why.empty() ? "one of its connections for data ended" : why) + ".");
   return false;
 }
 

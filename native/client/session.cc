@@ -1,5 +1,6 @@
 #include "client/session.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -13,6 +14,9 @@
 #include "common/env.h"
 #include "common/log.h"
 #include "wire/hello.h"
+#include "wire/hello_connect.h"
+#include "wire/stripes.h"
+#include "wire/tls.h"
 
 namespace sluice::client {
 namespace {
@@ -36,8 +40,8 @@ void at_exit() {
   uint64_t received = 0;
   for (auto& channel : session->channels) {
     channel->close();
-    sent += channel->connection().bytes_written();
-    received += channel->connection().bytes_read();
+    sent += channel->bytes_sent();
+    received += channel->bytes_received();
   }
   write_stats(sent, received);
 }
@@ -47,8 +51,30 @@ void after_fork_in_child() {
   Session* session = published.exchange(nullptr);
   if (usable.exchange(false)) forked_after_init.store(true);
   if (session == nullptr) return;
-  for (auto& channel : session->channels) ::close(channel->connection().fd());
+  for (auto& channel : session->channels) channel->close_in_child();
   // The parent's threads are not here and may have held any lock: what they shared is left as it is.
+}
+
+// Where the round trip is long, one connection's buffers do not fill the pipe.
+constexpr std::chrono::milliseconds kLongPipe{5};
+constexpr std::chrono::milliseconds kStripeTime{3'000};
+
+void allow_stripes(const std::string& address, const wire::Welcome& welcome, Channel* channel) {
+  const auto key = crypto::hex32(welcome.body["stripeKey"].string_or(""));
+  if (!key) return;
+  channel->set_identity({address, welcome.session, *key});
+  if (welcome.first_answer < kLongPipe) return;
+  const bool encrypted = channel->connection().encrypted();
+  channel->allow_stripes([address, key = *key, encrypted,
+                          session = welcome.session](uint8_t index) -> std::unique_ptr<wire::Connection> {
+    auto socket = wire::connect_tcp(address, deadline_in(kStripeTime));
+    if (!socket) return nullptr;
+    {
+      wire::Connection plain(ScopedFd(::fcntl(socket->get(), F_DUPFD_CLOEXEC, 3)), nullptr);
+      if (!wire::send_prelude(plain, {session, index, wire::stripe_proof(key, index)})) return nullptr;
+    }
+    return wire::stripe_connection(std::move(*socket), key, index, encrypted, false);
+  });
 }
 
 // Connects to a server of the grant and adds its devices.
@@ -56,6 +82,7 @@ bool connect_server(const wire::Grant& grant, size_t place, const wire::ProgramI
                     Session* session, std::vector<std::unique_ptr<Device>>* devices) {
   const wire::GrantServer& server = grant.servers[place];
   wire::HelloOptions options;
+  options.features.emplace_back(wire::kStripesFeature);
   options.address_place = place;
   wire::Connect connect = wire::connect_and_hello(server, grant, program, options);
   if (!connect.connection) {
@@ -67,6 +94,7 @@ bool connect_server(const wire::Grant& grant, size_t place, const wire::ProgramI
       session->driver_version == 0 ? version : std::min(session->driver_version, version);
   auto channel =
       std::make_unique<Channel>(std::move(connect.connection), server.address, connect.welcome.protocol);
+  allow_stripes(server.address, connect.welcome, channel.get());
   int ordinal = 0;
   for (const json::Value& value : connect.welcome.body["devices"].items()) {
     auto device = read_device(value);

@@ -15,6 +15,7 @@
 #include "client/host_tasks.h"
 #include "client/memory_map.h"
 #include "client/objects.h"
+#include "client/peer_links.h"
 #include "client/virtual_memory.h"
 
 namespace sluice::client {
@@ -48,6 +49,7 @@ struct Session {
   VirtualMemory virtual_memory;
   HostTasks tasks;
   HelperStreams helper_streams;
+  PeerLinks peer_links;
 
   HandleTable<Context> contexts{Kind::context};
   HandleTable<Stream> streams{Kind::stream};

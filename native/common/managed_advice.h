@@ -21,8 +21,8 @@ class ManagedAdvice {
   void prefetched(CUdeviceptr begin, size_t bytes, CUmemLocation location);
   // The memory was freed.
   void forget(CUdeviceptr begin, size_t bytes);
-  // cuMemRangeGetAttribute: writes `data_bytes` bytes. CUDA_ERROR_INVALID_VALUE for a size that does not fit the
-  // attribute.
+  // cuMemRangeGetAttribute: writes `data_bytes` bytes. CUDA_ERROR_INVALID_VALUE for a size that does not fit
+  // the attribute.
   CUresult attribute(void* data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr begin,
                      size_t bytes) const;
 

@@ -99,6 +99,10 @@ std::span<const Entry> occupancy_entries();
 std::span<const Entry> link_entries();
 std::span<const Entry> error_entries();
 std::span<const Entry> legacy_entries();
+std::span<const Entry> capture_entries();
+std::span<const Entry> graph_entries();
+std::span<const Entry> graph_node_entries();
+std::span<const Entry> graph_exec_entries();
 std::span<const Entry> virtual_memory_entries();
 
 }  // namespace sluice::softgpu

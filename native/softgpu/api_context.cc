@@ -2,6 +2,7 @@
 #include "softgpu/api.h"
 #include "softgpu/context.h"
 #include "softgpu/event.h"
+#include "softgpu/graph/capture.h"
 
 namespace sluice::softgpu {
 namespace {
@@ -109,6 +110,7 @@ CUresult context_device(CUdevice* out, CUcontext handle) {
 CUresult synchronize_context(CUcontext handle) {
   Context* context;
   SLUICE_TRY(find_context(handle, &context));
+  SLUICE_TRY(refuse_while_context_captures(*context));
   context->synchronize();
   return context->error();
 }

@@ -11,12 +11,12 @@ namespace sluice::softgpu {
 namespace {
 
 std::span<const Entry> (*const kTables[])() = {
-    driver_entries,  device_entries,    context_entries, memory_entries,  host_memory_entries,
-    pointer_entries, managed_entries, pool_entries,      copy_entries,    copy_2d_entries, memset_entries,
-    stream_entries,  event_entries,     module_entries,  library_entries, function_entries,
-    launch_entries,  occupancy_entries, link_entries,    error_entries,   legacy_entries,
-    virtual_memory_entries,
-    copy_array_entries, copy_batch_entries, array_entries, texture_entries,
+    driver_entries,     device_entries,     context_entries,    memory_entries,     host_memory_entries,
+    pointer_entries,    pool_entries,       copy_entries,       copy_2d_entries,    memset_entries,
+    stream_entries,     event_entries,      module_entries,     library_entries,    function_entries,
+    launch_entries,     occupancy_entries,  link_entries,       error_entries,      legacy_entries,
+    capture_entries,    graph_entries,      graph_node_entries, graph_exec_entries, virtual_memory_entries,
+    copy_array_entries, copy_batch_entries, array_entries,      texture_entries,    managed_entries,
 };
 
 // The newest form of the function that the asked version has.

@@ -1,10 +1,9 @@
 // Managed memory. The host reads and writes device addresses as they are, so nothing migrates: advice and
 // prefetches are checked and remembered.
-#include "softgpu/managed.h"
-
 #include "softgpu/api.h"
 #include "softgpu/context.h"
 #include "softgpu/device.h"
+#include "softgpu/managed.h"
 #include "softgpu/memory.h"
 
 namespace sluice::softgpu {
@@ -21,8 +20,7 @@ int device_count() { return static_cast<int>(driver()->devices.size()); }
 CUresult check_managed(CUdeviceptr address, size_t bytes) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const auto found = memory_registry().find(address);
-  const bool inside =
-      found && found->kind == MemoryKind::kManaged && bytes <= found->end() - address;
+  const bool inside = found && found->kind == MemoryKind::kManaged && bytes <= found->end() - address;
   return inside ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -1,6 +1,7 @@
 // Device memory: allocation, release (of managed memory too), what there is.
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
 #include "softgpu/managed.h"
 #include "softgpu/memory.h"
 
@@ -13,6 +14,7 @@ CUresult allocate(CUdeviceptr* out, size_t bytes, MemoryKind kind, unsigned flag
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Context* context;
   SLUICE_TRY(healthy_context(&context));
+  SLUICE_TRY(refuse_unsafe_call());
   uint64_t address = 0;
   SLUICE_TRY(allocate_device(*context, bytes, kind, flags, nullptr, false, &address));
   *out = address;
@@ -22,6 +24,11 @@ CUresult allocate(CUdeviceptr* out, size_t bytes, MemoryKind kind, unsigned flag
 CUresult free_memory(CUdeviceptr address) {
   Context* context;
   SLUICE_TRY(healthy_context(&context));
+  SLUICE_TRY(refuse_unsafe_call());
+  if (const auto memory = GraphMemory::find(address)) {
+    context->synchronize();
+    return memory->give_back() ? context->error() : CUDA_ERROR_INVALID_VALUE;
+  }
   const auto found = memory_registry().find(address);
   if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -4,6 +4,8 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
+#include "softgpu/graph/node_params.h"
 #include "softgpu/memory.h"
 
 namespace sluice::softgpu {
@@ -63,6 +65,13 @@ CUresult fill(CUdeviceptr address, size_t pitch, uint32_t value, size_t element,
   }
   if (address % element != 0) return CUDA_ERROR_INVALID_VALUE;
   SLUICE_TRY(check_range(*context, address, total));
+  CUresult result = CUDA_SUCCESS;
+  const auto as_node = [&](Work* work) {
+    return make_fill_work({address, height == 1 ? row_bytes : pitch, value, static_cast<unsigned>(element),
+                           width, height, context->handle()},
+                          work);
+  };
+  if (captured(*stream, as_node, &result)) return result;
   const uint64_t number = context->submit(
       *stream, std::make_unique<FillOperation>(address, pitch, value, element, width, height));
   const auto found = memory_registry().find(address);

@@ -3,6 +3,8 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
+#include "softgpu/graph/node_params.h"
 #include "softgpu/memory.h"
 #include "softgpu/pool.h"
 
@@ -42,6 +44,17 @@ CUresult allocate_async(CUdeviceptr* out, size_t bytes, Pool* pool, CUstream str
   Context* context;
   std::shared_ptr<Stream> queue;
   SLUICE_TRY(find_queue(stream, &context, &queue));
+  CUresult in_graph = CUDA_SUCCESS;
+  const auto as_node = [&](Work* work) {
+    CUDA_MEM_ALLOC_NODE_PARAMS given{};
+    given.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    given.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, context->device.index};
+    given.bytesize = bytes;
+    SLUICE_TRY(make_alloc_work(given, work));
+    *out = given.dptr;
+    return CUDA_SUCCESS;
+  };
+  if (captured(*queue, as_node, &in_graph)) return in_graph;
   if (pool == nullptr) SLUICE_TRY(find_pool(context->device.current_pool, &pool));
   if (pool->max_bytes != 0 && pool->used.load() + bytes > pool->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
   uint64_t address = 0;
@@ -72,6 +85,11 @@ CUresult free_async(CUdeviceptr address, CUstream stream) {
   Context* context;
   std::shared_ptr<Stream> queue;
   SLUICE_TRY(find_queue(stream, &context, &queue));
+  CUresult in_graph = CUDA_SUCCESS;
+  const auto as_node = [&](Work* work) { return make_free_work(address, work); };
+  if (captured(*queue, as_node, &in_graph)) return in_graph;
+  if (const auto memory = GraphMemory::find(address))
+    return memory->give_back() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   const auto found = memory_registry().find(address);
   if (!found || found->begin != address || !found->freed_by_caller()) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -3,6 +3,8 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
+#include "softgpu/graph/node_params.h"
 #include "softgpu/stream.h"
 
 namespace sluice::softgpu {
@@ -29,6 +31,7 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
 CUresult query(CUstream handle) {
   std::shared_ptr<Stream> stream;
   SLUICE_TRY(find_stream(handle, &stream));
+  SLUICE_TRY(refuse_while_capturing(*stream));
   SLUICE_TRY(stream->context->error());
   return stream->context->is_done(*stream) ? stream->context->error() : CUDA_ERROR_NOT_READY;
 }
@@ -41,6 +44,8 @@ class NoOperation : public Operation {
 CUresult synchronize(CUstream handle) {
   std::shared_ptr<Stream> stream;
   SLUICE_TRY(find_stream(handle, &stream));
+  SLUICE_TRY(refuse_while_capturing(*stream));
+  if (handle == nullptr || handle == CU_STREAM_LEGACY) SLUICE_TRY(refuse_implicit_dependency(*stream));
   if (stream->context->is_done(*stream)) return stream->context->error();
   if (handle == nullptr || handle == CU_STREAM_LEGACY) {
     // Includes what the default stream waits for.
@@ -86,7 +91,20 @@ CUresult submit(CUstream handle, std::unique_ptr<Operation> operation) {
   std::shared_ptr<Stream> stream;
   SLUICE_TRY(find_stream(handle, &stream));
   SLUICE_TRY(stream->context->error());
+  SLUICE_TRY(refuse_while_capturing(*stream));
   stream->context->submit(*stream, std::move(operation));
+  return CUDA_SUCCESS;
+}
+
+CUresult call_on_host(CUstream handle, CUhostFn function, void* data) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Stream> stream;
+  SLUICE_TRY(find_stream(handle, &stream));
+  SLUICE_TRY(stream->context->error());
+  CUresult result = CUDA_SUCCESS;
+  const auto as_node = [&](Work* work) { return make_host_work({function, data}, work); };
+  if (captured(*stream, as_node, &result)) return result;
+  stream->context->submit(*stream, std::make_unique<HostFunction>(function, data));
   return CUDA_SUCCESS;
 }
 
@@ -97,11 +115,6 @@ CUresult describe(CUstream handle, T* out, Value&& value) {
   SLUICE_TRY(find_stream(handle, &stream));
   *out = value(*stream);
   return CUDA_SUCCESS;
-}
-
-// No stream of this driver is ever being captured.
-CUresult capture_status(CUstream handle, CUstreamCaptureStatus* status) {
-  return describe(handle, status, [](Stream&) { return CU_STREAM_CAPTURE_STATUS_NONE; });
 }
 
 // Attributes that only hint are accepted; the priority is the one that says something about the stream.
@@ -174,32 +187,8 @@ SLUICE_API_PAIR(cuStreamAddCallback, _ptsz,
                 if (function == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
                 return submit(pick(stream), std::make_unique<Callback>(function, stream, data));)
 SLUICE_API_PAIR(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data),
-                if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-                return submit(pick(stream), std::make_unique<HostFunction>(function, data));)
+                return call_on_host(pick(stream), function, data);)
 
-SLUICE_API_PAIR(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* status),
-                return capture_status(pick(stream), status);)
-SLUICE_API_PAIR(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, CUstreamCaptureStatus* status, uint64_t*),
-                return capture_status(pick(stream), status);)
-SLUICE_API_PAIR(cuStreamGetCaptureInfo_v2, _ptsz,
-                (CUstream stream, CUstreamCaptureStatus* status, uint64_t*, CUgraph*, const CUgraphNode**,
-                 size_t*),
-                return capture_status(pick(stream), status);)
-SLUICE_API_PAIR(cuStreamGetCaptureInfo_v3, _ptsz,
-                (CUstream stream, CUstreamCaptureStatus* status, uint64_t*, CUgraph*, const CUgraphNode**,
-                 const void**, size_t*),
-                return capture_status(pick(stream), status);)
-
-SLUICE_API cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return api([&]() -> CUresult {
-    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    std::swap(*mode, current);
-    return CUDA_SUCCESS;
-  });
-}
 
 SLUICE_API_PAIR(cuStreamGetAttribute, _ptsz, (CUstream stream, int attribute, CUlaunchAttributeValue* value),
                 return get_attribute(pick(stream), attribute, value);)
@@ -226,11 +215,6 @@ std::span<const Entry> stream_entries() {
       SLUICE_ENTRY_PAIR("cuStreamGetDevice", 12080, cuStreamGetDevice, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamAddCallback", 5000, cuStreamAddCallback, _ptsz),
       SLUICE_ENTRY_PAIR("cuLaunchHostFunc", 10000, cuLaunchHostFunc, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamIsCapturing", 10000, cuStreamIsCapturing, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 10010, cuStreamGetCaptureInfo, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 11030, cuStreamGetCaptureInfo_v2, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamGetCaptureInfo", 12030, cuStreamGetCaptureInfo_v3, _ptsz),
-      SLUICE_ENTRY("cuThreadExchangeStreamCaptureMode", 10010, cuThreadExchangeStreamCaptureMode),
       SLUICE_ENTRY_PAIR("cuStreamGetAttribute", 11000, cuStreamGetAttribute, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamSetAttribute", 11000, cuStreamSetAttribute, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamCopyAttributes", 11000, cuStreamCopyAttributes, _ptsz),

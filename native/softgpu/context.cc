@@ -7,6 +7,7 @@
 #include "softgpu/api.h"
 #include "softgpu/array.h"
 #include "softgpu/event.h"
+#include "softgpu/graph/capture.h"
 #include "softgpu/module.h"
 #include "softgpu/pool.h"
 #include "softgpu/texture.h"
@@ -45,6 +46,7 @@ void Context::activate(unsigned new_flags) {
   {
     const std::unique_lock lock(streams_mutex_);
     legacy_ = std::make_shared<Stream>(shared_from_this(), CU_STREAM_DEFAULT, 0, CU_STREAM_LEGACY_VALUE);
+    legacy_->is_legacy = true;
   }
   {
     const std::lock_guard lock(active_mutex);
@@ -193,6 +195,7 @@ void Context::destroy_stream(Stream& stream) {
   const std::unique_lock lock(streams_mutex_);
   destroy_handle(stream.handle);
   stream.handle = nullptr;
+  forget_stream(stream);
   stream.close();
 }
 

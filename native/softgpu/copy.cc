@@ -5,6 +5,8 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
+#include "softgpu/graph/node_params.h"
 #include "softgpu/memory.h"
 #include "softgpu/stream.h"
 
@@ -91,6 +93,30 @@ class CopyOperation : public Operation {
   std::vector<char> staged_;
 };
 
+// The copy in the words of the API.
+CUDA_MEMCPY3D describe_copy(const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape) {
+  CUDA_MEMCPY3D what{};
+  const auto type = [](Side side) {
+    return side == Side::kDevice ? CU_MEMORYTYPE_DEVICE
+           : side == Side::kHost ? CU_MEMORYTYPE_HOST
+                                 : CU_MEMORYTYPE_UNIFIED;
+  };
+  what.srcMemoryType = type(source.side);
+  what.srcHost = reinterpret_cast<const void*>(source.address);
+  what.srcDevice = source.address;
+  what.srcPitch = source.pitch;
+  what.srcHeight = source.pitch == 0 ? 0 : source.slice / source.pitch;
+  what.dstMemoryType = type(destination.side);
+  what.dstHost = reinterpret_cast<void*>(destination.address);
+  what.dstDevice = destination.address;
+  what.dstPitch = destination.pitch;
+  what.dstHeight = destination.pitch == 0 ? 0 : destination.slice / destination.pitch;
+  what.WidthInBytes = shape.width;
+  what.Height = shape.height;
+  what.Depth = shape.depth;
+  return what;
+}
+
 }  // namespace
 
 CUresult copy(Context& context, const CopyEnd& destination, const CopyEnd& source, const CopyShape& shape,
@@ -107,6 +133,13 @@ CUresult copy(Context& context, const CopyEnd& destination, const CopyEnd& sourc
   SLUICE_TRY(locate(destination, destination_bytes, &to));
   SLUICE_TRY(locate(source, source_bytes, &from));
 
+  CUresult result = CUDA_SUCCESS;
+  const auto as_node = [&](Work* work) {
+    // A synchronous copy cannot be part of a graph.
+    if (mode == CopyMode::kSynchronous) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return make_copy_work(describe_copy(destination, source, shape), context.handle(), work);
+  };
+  if (captured(*stream, as_node, &result)) return result;
   const bool on_device = to == Place::kDevice && from == Place::kDevice;
   const bool in_order = mode == CopyMode::kStreamOrdered;
   const bool waits = mode == CopyMode::kSynchronous ? !on_device : to == Place::kPageable && !in_order;

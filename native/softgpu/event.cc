@@ -4,6 +4,7 @@
 
 #include "softgpu/api.h"
 #include "softgpu/context.h"
+#include "softgpu/graph/capture.h"
 #include "softgpu/stream.h"
 
 namespace sluice::softgpu {
@@ -57,6 +58,8 @@ CUresult record_event(CUevent handle, CUstream stream_handle, unsigned flags) {
   SLUICE_TRY(find_stream(stream_handle, &stream));
   if (stream->context.get() != &event->context) return CUDA_ERROR_INVALID_HANDLE;
   SLUICE_TRY(event->context.error());
+  CUresult result = CUDA_SUCCESS;
+  if (capture_record(*event, *stream, flags, &result)) return result;
   return event->record(stream);
 }
 
@@ -67,6 +70,8 @@ CUresult wait_event(CUstream stream_handle, CUevent handle, unsigned flags) {
   std::shared_ptr<Stream> stream;
   SLUICE_TRY(find_stream(stream_handle, &stream));
   SLUICE_TRY(stream->context->error());
+  CUresult result = CUDA_SUCCESS;
+  if (capture_wait(*stream, *event, flags, &result)) return result;
   const auto record = event->last();
   if (!record || record->done()) return CUDA_SUCCESS;
   auto operation = std::make_unique<WaitOperation>();
@@ -100,7 +105,10 @@ bool EventRecord::done() const { return stream->is_done(number); }
 Event::Event(Context& owner, unsigned event_flags)
     : context(owner), flags(event_flags), handle_(create_handle(kKind, this)) {}
 
-Event::~Event() { destroy_handle(handle_); }
+Event::~Event() {
+  forget_event(*this);
+  destroy_handle(handle_);
+}
 
 std::shared_ptr<EventRecord> Event::last() const {
   const std::lock_guard lock(mutex_);
@@ -153,6 +161,7 @@ SLUICE_API cuEventQuery(CUevent handle) {
   return api([&]() -> CUresult {
     Event* event;
     SLUICE_TRY(find_event(handle, &event));
+    SLUICE_TRY(refuse_captured_event(*event));
     const auto record = event->last();
     if (record && !record->done()) return CUDA_ERROR_NOT_READY;
     return event->context.error();
@@ -163,6 +172,7 @@ SLUICE_API cuEventSynchronize(CUevent handle) {
   return api([&]() -> CUresult {
     Event* event;
     SLUICE_TRY(find_event(handle, &event));
+    SLUICE_TRY(refuse_captured_event(*event));
     if (const auto record = event->last()) record->stream->wait_for(record->number);
     return event->context.error();
   });

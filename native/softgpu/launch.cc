@@ -8,6 +8,8 @@
 #include "common/log.h"
 #include "softgpu/api.h"
 #include "softgpu/event.h"
+#include "softgpu/graph/capture.h"
+#include "softgpu/graph/node_params.h"
 #include "softgpu/recycled.h"
 
 namespace sluice::softgpu {
@@ -160,6 +162,50 @@ CUresult find_function(CUfunction handle, Function** out) {
   return kernel->function(*context, out);
 }
 
+CUresult check_launch(const Function& function, const Launch& what) {
+  SLUICE_TRY(check_shape(function, what));
+  SLUICE_TRY(check_cluster(function, what));
+  return check_cooperative(function, what);
+}
+
+CUresult pack_parameters(const Function& function, void** parameters, void** extra,
+                         std::span<std::byte> out) {
+  return copy_parameters(function.info, parameters, extra, out);
+}
+
+namespace {
+
+CUresult launch_as_node(Function& function, const Launch& what, void** parameters, void** extra, Work* out) {
+  CUDA_KERNEL_NODE_PARAMS_v2 given{};
+  given.func = function.handle();
+  given.gridDimX = what.grid.x;
+  given.gridDimY = what.grid.y;
+  given.gridDimZ = what.grid.z;
+  given.blockDimX = what.block.x;
+  given.blockDimY = what.block.y;
+  given.blockDimZ = what.block.z;
+  given.sharedMemBytes = what.dynamic_shared_bytes;
+  given.kernelParams = parameters;
+  given.extra = extra;
+  SLUICE_TRY(make_kernel_work(given, out));
+  auto& attributes = std::get<KernelWork>(*out).attributes;
+  if (what.cooperative) {
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+    attributes.push_back(attribute);
+  }
+  if (what.cluster.x * what.cluster.y * what.cluster.z > 1) {
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {what.cluster.x, what.cluster.y, what.cluster.z};
+    attributes.push_back(attribute);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
 CUresult launch(CUfunction handle, const Launch& what, void** parameters, void** extra) {
   Function* function;
   SLUICE_TRY(find_function(handle, &function));
@@ -167,14 +213,15 @@ CUresult launch(CUfunction handle, const Launch& what, void** parameters, void**
   SLUICE_TRY(context.error());
   std::shared_ptr<Stream> stream;
   SLUICE_TRY(context.resolve_stream(what.stream, &stream));
-  SLUICE_TRY(check_shape(*function, what));
-  SLUICE_TRY(check_cluster(*function, what));
-  SLUICE_TRY(check_cooperative(*function, what));
+  SLUICE_TRY(check_launch(*function, what));
   Event* completion = nullptr;
   if (what.completion_event != nullptr) {
     completion = lookup<Event>(what.completion_event);
     if (completion == nullptr || &completion->context != &context) return CUDA_ERROR_INVALID_HANDLE;
   }
+  CUresult result = CUDA_SUCCESS;
+  const auto as_node = [&](Work* work) { return launch_as_node(*function, what, parameters, extra, work); };
+  if (captured(*stream, as_node, &result)) return result;
   auto operation = std::make_unique<LaunchOperation>(*function, what);
   SLUICE_TRY(copy_parameters(function->info, parameters, extra, operation->parameters()));
   context.submit(*stream, std::move(operation));

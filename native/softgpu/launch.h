@@ -23,6 +23,12 @@ struct Launch {
   CUevent completion_event = nullptr;
 };
 
+// Whether a launch of that shape is possible at all.
+CUresult check_launch(const Function& function, const Launch& what);
+// Copies the parameters, given in either form, into `out` as the kernel's layout has them; `out` has
+// param_bytes.
+CUresult pack_parameters(const Function& function, void** parameters, void** extra, std::span<std::byte> out);
+
 // Checks the launch as the driver does, copies the parameters and queues it.
 CUresult launch(CUfunction handle, const Launch& what, void** parameters, void** extra);
 

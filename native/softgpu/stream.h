@@ -69,6 +69,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const int priority;
   const uint64_t id;
   void* handle = nullptr;  // null for default streams
+  bool is_legacy = false;  // the default stream that blocking streams are ordered with
 
  private:
   void work();

@@ -36,11 +36,24 @@ std::string errno_text(int error) { return std::strerror(error); }
 }  // namespace
 
 Connection::Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls) : socket_(std::move(socket)) {
-  if (tls) {
-    tls_reader_ = std::make_unique<TlsReader>(tls->take_receiver());
-    tls_writer_ = std::make_unique<TlsWriter>(
-        tls->take_sender(), [this](const uint8_t* data, size_t size) { return send_bytes(data, size); });
-  }
+  if (tls) encrypt(tls->take_sender(), tls->take_receiver());
+  set_up();
+}
+
+Connection::Connection(ScopedFd socket, std::unique_ptr<TlsRecords> sends,
+                       std::unique_ptr<TlsRecords> receives)
+    : socket_(std::move(socket)) {
+  encrypt(std::move(sends), std::move(receives));
+  set_up();
+}
+
+void Connection::encrypt(std::unique_ptr<TlsRecords> sends, std::unique_ptr<TlsRecords> receives) {
+  tls_reader_ = std::make_unique<TlsReader>(std::move(receives));
+  tls_writer_ = std::make_unique<TlsWriter>(
+      std::move(sends), [this](const uint8_t* data, size_t size) { return send_bytes(data, size); });
+}
+
+void Connection::set_up() {
   const int fd = socket_.get();
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);

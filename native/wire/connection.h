@@ -21,6 +21,7 @@ namespace sluice::wire {
 
 class AdaptivePoll;
 class TlsReader;
+class TlsRecords;
 class TlsStream;
 class TlsWriter;
 
@@ -33,6 +34,8 @@ class Connection {
   // apart), closed on exec. `tls` is null for plain TCP, else a finished handshake on that socket, made
   // by wire/tls.h.
   Connection(ScopedFd socket, std::unique_ptr<TlsStream> tls);
+  // The same with keys that both sides have already.
+  Connection(ScopedFd socket, std::unique_ptr<TlsRecords> sends, std::unique_ptr<TlsRecords> receives);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -71,6 +74,8 @@ class Connection {
   std::string peer() const;
 
  private:
+  void encrypt(std::unique_ptr<TlsRecords> sends, std::unique_ptr<TlsRecords> receives);
+  void set_up();
   // As recv does, with the deadline and polling; counts nothing.
   ssize_t receive(void* into, size_t size, AdaptivePoll* poll);
   ssize_t read_tls(void* into, size_t size, AdaptivePoll* poll);

@@ -27,6 +27,9 @@ constexpr uint16_t kBulk = 2;
 constexpr uint16_t kWide = 4;
 // The arguments are in their short form (launches: a stream's index in 16 bits, the block's z in 8).
 constexpr uint16_t kShort = 8;
+// With kBulk, and in answers: the data comes over the session's further connections (wire/stripes.h). A u64
+// with its size precedes the arguments, or stands in its place in an answer.
+constexpr uint16_t kStriped = 16;
 
 // Frames of the runtime itself, beside those of driver functions.
 enum class ControlCall : uint16_t {
@@ -35,6 +38,16 @@ enum class ControlCall : uint16_t {
   bind_default_pool = 0xf002,  // i32 device, u32 pool: the handle stands for the device's own pool
   host_copy = 0xf004,          // u32 task, u64 device address, u64 bytes, u32 stream: copied once the
                                // stream has come here and the client has sent the bytes
+  peer_open = 0xf011,          // of worker/calls/peer_link.h, as the three that follow
+  peer_accept = 0xf012,
+  peer_send = 0xf013,
+  peer_receive = 0xf014,
+  stripes = 0xf010,  // u32 connections that the client has opened: u32 how many are used, all or none
+  share_host = 0xf010,    // u64 bytes: host memory of the worker that its GPUs see; answers u64 address
+  unshare_host = 0xf011,  // u64 address
+  write_shared = 0xf012,  // u64 address [bulk: what the program wrote there]
+  fetch_shared = 0xf013,  // u32 count, {u64 address, u64 bytes}: answers u8 idle, then for each piece that the
+                          // client does not have as it is now u64 address, u32 bytes, data
 };
 
 // Worker to client.
@@ -59,6 +72,9 @@ constexpr uint32_t kMaxBulk = 1u << 30;    // data of one frame; longer copies a
 constexpr uint32_t kMaxReplyTable = 64u << 20;  // tables of kernels; a library of 100,000 stays well below
 constexpr uint32_t kMaxBoxPiece = 1u << 20;  // data of one frame of a copy of several dimensions
 constexpr uint32_t kMaxGoodbye = 4096;
+constexpr uint32_t kSharedPage = 4096;           // what shared memory is compared and sent in
+constexpr uint32_t kMaxSharedWrite = 1u << 20;   // data of one write to shared memory
+constexpr uint32_t kMaxSharedFetch = 16u << 20;  // asked for at once, all pieces together
 constexpr uint32_t kMaxHandles = 1u << 24;  // live objects of one kind
 
 // How the bytes of a copy of several dimensions travel (cuMemcpy3DAsync in wire-format.md).

@@ -83,12 +83,15 @@ class ClientHello {
                                          {"pid", program.pid},
                                          {"cwd", program.cwd}})},
     });
+    hello_sent_ = SteadyClock::now();
     return send_message(*result_.connection, HelloMessage::hello, body) || closed();
   }
 
   bool answer_challenge() {
     ReceivedMessage received;
     if (!read(HelloMessage::challenge, received)) return false;
+    result_.welcome.first_answer =
+        std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - hello_sent_);
     const auto protocol = received.body["protocol"].as_uint();
     const auto nonce = crypto::hex32(received.body["serverNonce"].string_or(""));
     if (!protocol || !nonce) return broken();
@@ -157,6 +160,7 @@ class ClientHello {
   const HelloOptions& options_;
   const Deadline deadline_;
   Transcript transcript_;
+  SteadyClock::time_point hello_sent_;
   Connect result_;
 };
 

@@ -46,8 +46,9 @@ struct Welcome {
   std::string session;                    // names the session in logs and on the dashboard
   std::optional<int64_t> driver_version;  // as cuDriverGetVersion gives it
   std::string worker_version;
-  std::vector<std::string> features;  // those asked for that the worker has
-  json::Value body;                   // the whole message; body["devices"] in grant order
+  std::vector<std::string> features;          // those asked for that the worker has
+  json::Value body;                           // the whole message; body["devices"] in grant order
+  std::chrono::microseconds first_answer{0};  // from the hello to the challenge: a round trip and a fork
 };
 
 enum class HelloError { none, unreachable, not_sluice, wrong_certificate, version, refused, broken };

@@ -86,6 +86,7 @@ class Listener {
   void fork_session(ScopedFd socket);
   size_t strangers() const;
   void on_session_message(Session& session);
+  void hand_over(const json::Value& message, const ScopedFd& socket);
   void admit(Session& session, const json::Value& message);
   void refuse_session(Session& session, const char* code, const std::string& message);
   void tell_to_end(Session& session, const std::string& reason, const Deadline& kill_at);

@@ -111,7 +111,8 @@ void Listener::fork_session(ScopedFd socket) {
 }
 
 void Listener::on_session_message(Session& session) {
-  while (const auto message = session.channel.receive(SteadyClock::now())) {
+  ScopedFd socket;
+  while (const auto message = session.channel.receive(SteadyClock::now(), &socket)) {
     const std::string type = (*message)["type"].string_or("");
     if (type == "authenticated" && session.phase == Phase::hello) {
       admit(session, *message);
@@ -121,9 +122,23 @@ void Listener::on_session_message(Session& session) {
       if (!session.nvml) {
         control_.send(json::Value::object({{"type", "session_started"}, {"session", describe(session)}}));
       }
+    } else if (type == "stripe" && session.phase == Phase::hello && socket.valid()) {
+      hand_over(*message, socket);
     } else if (type == "refused") {
       report_refused(session.address, (*message)["reason"].string_or(""));
     }
+  }
+}
+
+// A further connection of a running session goes to its process, which judges the proof.
+void Listener::hand_over(const json::Value& message, const ScopedFd& socket) {
+  const std::string id = message["session"].string_or("");
+  for (auto& [pid, session] : sessions_) {
+    if (session.id != id || session.phase == Phase::hello || session.nvml || session.told_to_end) continue;
+    session.channel.send(
+        json::Value::object({{"type", "stripe"}, {"index", message["index"]}, {"proof", message["proof"]}}),
+        socket.get());
+    return;
   }
 }
 

@@ -91,7 +91,7 @@ int run(Arguments& arguments) {
   ListenerSettings settings{.driver_path = arguments["--driver"],
                             .cache_dir = prepare_cache(arguments["--cache"]),
                             .tls = nullptr,
-                            .calls = {&device_snapshot_json, &serve_calls, &send_goodbye}};
+                            .calls = {&device_snapshot_json, &serve_calls, &send_goodbye, &add_stripe}};
   if (arguments["--tls"] == "on") {
     auto tls = wire::TlsServer::load(arguments["--cert"], arguments["--key"]);
     if (!tls) return fail(tls.error());

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,6 +76,9 @@ struct CallServer {
   int (*serve)(SessionContext& context);
   // Tells the client that the session ends and why. Called from another thread while serve runs.
   void (*send_goodbye)(std::string_view reason);
+  // Takes a further connection for bulk data, proved to be the client's. Called as send_goodbye is, also
+  // before serve. Null where there can be none.
+  void (*add_stripe)(size_t index, std::unique_ptr<wire::Connection> connection) = nullptr;
 };
 
 }  // namespace sluice::worker

@@ -3,7 +3,10 @@
 //   session → listener   {"type":"authenticated","allocation","kind":"session"|"nvml","program":{…}}
 //                        {"type":"started"}            the client was welcomed
 //                        {"type":"refused","reason"}   the hello failed; the process ends
+//                        {"type":"stripe","session","index","proof"} with a socket: not a client but a
+//                                                      further connection of one; the process ends
 //   listener → session   {"type":"go","slot","session"} or {"type":"no","code","message"}
+//                        {"type":"stripe","index","proof"} with the socket, not judged yet
 //                        {"type":"end","reason"}
 #pragma once
 
@@ -28,9 +31,11 @@ class SessionChannel {
   int fd() const { return socket_.get(); }
   void close() { socket_.reset(); }
 
-  bool send(const json::Value& message) const;
+  // `descriptor` travels with the message, unless it is negative; the caller keeps its own.
+  bool send(const json::Value& message, int descriptor = -1) const;
   // The next message, waiting until the deadline. Nothing at the end of the channel or past the deadline.
-  std::optional<json::Value> receive(const Deadline& deadline) const;
+  // A descriptor that came with it goes to `descriptor`, or is closed.
+  std::optional<json::Value> receive(const Deadline& deadline, ScopedFd* descriptor = nullptr) const;
 
  private:
   ScopedFd socket_;

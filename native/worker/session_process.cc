@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "wire/hello_message.h"
 #include "wire/hello_server.h"
+#include "wire/stripes.h"
 #include "worker/address_room.h"
 #include "worker/image_cache.h"
 #include "worker/server_nvml.h"
@@ -56,6 +57,7 @@ class SessionProcess {
     const auto first = first_byte(deadline);
     // Who connects and leaves without a word looks whether the port is open: nothing to report.
     if (!first) return false;
+    if (*first == wire::kPreludeFirstByte) return pass_on(deadline);
     std::unique_ptr<wire::TlsStream> tls;
     const bool plain = start_.tls && *first == wire::kHelloFirstByte;
     if (start_.tls && !plain) {
@@ -80,6 +82,31 @@ class SessionProcess {
     if (::poll(&wait, 1, poll_timeout_ms(deadline)) <= 0) return std::nullopt;
     if (::recv(start_.socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) return std::nullopt;
     return byte;
+  }
+
+  // A further connection of a running session: its process has the key to judge it. Ends this one.
+  bool pass_on(const Deadline& deadline) {
+    wire::Connection connection(std::move(start_.socket), nullptr);
+    connection.set_deadline(deadline);
+    const auto prelude = wire::read_prelude(connection);
+    if (!prelude) return give_up("the peer does not speak Sluice's protocol");
+    start_.channel.send(json::Value::object({{"type", "stripe"},
+                                             {"session", prelude->session},
+                                             {"index", static_cast<int>(prelude->index)},
+                                             {"proof", crypto::to_hex(prelude->proof)}}),
+                        connection.fd());
+    return false;
+  }
+
+  void take_stripe(const json::Value& message, ScopedFd socket) {
+    const auto index = static_cast<uint8_t>(message["index"].uint_or(wire::kStripes));
+    const auto proof = crypto::hex32(message["proof"].string_or(""));
+    const bool from_peer = index >= wire::kFirstPeer && index < wire::kFirstPeer + wire::kPeers;
+    if ((index >= wire::kStripes && !from_peer) || !proof || !stripe_key_) return;
+    const crypto::Bytes32 key = from_peer ? wire::peer_key(*stripe_key_, index) : *stripe_key_;
+    if (!crypto::equal_in_constant_time(*proof, wire::stripe_proof(key, index))) return;
+    auto connection = wire::stripe_connection(std::move(socket), key, index, connection_->encrypted(), true);
+    if (connection) start_.calls.add_stripe(index, std::move(connection));
   }
 
   bool authenticate() {
@@ -198,9 +225,14 @@ class SessionProcess {
       described.push(describe(*driver, *found).set("totalBytes", granted));
     }
     SlotAccounting memory(grant_.memory, slot_, std::move(limits));
+    std::vector<std::string> features;
+    if (request_.has_feature(wire::kStripesFeature) && start_.calls.add_stripe != nullptr) {
+      features.emplace_back(wire::kStripesFeature);
+      stripe_key_ = crypto::random32();
+    }
     SessionContext context{.connection = *connection_,
                            .protocol = request_.protocol,
-                           .features = {},
+                           .features = std::move(features),
                            .session = session_,
                            .allocation = request_.allocation,
                            .devices = std::move(devices),
@@ -208,7 +240,9 @@ class SessionProcess {
                            .counters = grant_.memory->slot(slot_).counters,
                            .driver = driver->table(),
                            .cache_dir = start_.cache_dir};
-    if (!send_welcome(welcome(driver->version(), described, context.features))) return;
+    json::Value body = welcome(driver->version(), described, context.features);
+    if (stripe_key_) body.set("stripeKey", crypto::to_hex(*stripe_key_));
+    if (!send_welcome(body)) return;
     std::thread(&SessionProcess::watch_channel, this, start_.calls.send_goodbye).detach();
     begin_serving();
     finish(start_.calls.serve(context));
@@ -233,8 +267,13 @@ class SessionProcess {
   void watch_channel(std::function<void(std::string_view)> goodbye) {
     std::string reason = "The Sluice worker on this server has died.";
     for (;;) {
-      const auto message = start_.channel.receive(std::nullopt);
+      ScopedFd socket;
+      const auto message = start_.channel.receive(std::nullopt, &socket);
       if (!message) break;  // the kernel ends this process with its listener, at the latest
+      if ((*message)["type"].string_or("") == "stripe" && socket.valid()) {
+        take_stripe(*message, std::move(socket));
+        continue;
+      }
       if ((*message)["type"].string_or("") != "end") continue;
       reason = (*message)["reason"].string_or("The allocation has ended.");
       break;
@@ -283,6 +322,7 @@ class SessionProcess {
   WorkerGrant grant_;
   size_t slot_ = 0;
   std::string session_;
+  std::optional<crypto::Bytes32> stripe_key_;  // set before watch_channel runs
   std::mutex mutex_;
   std::condition_variable changed_;
   bool serving_ = false;

@@ -7,6 +7,7 @@ import { clientStubs } from './clientStubs.js';
 import { cudaFunctions } from './cudaFunctions.js';
 import { driverTable } from './driverTable.js';
 import { readIds } from './ids.js';
+import { noopDriver } from './noopDriver.js';
 import type { GeneratedFile } from './output.js';
 import { procTable } from './procTable.js';
 import { serverModule } from './serverModule.js';
@@ -25,6 +26,7 @@ export function generateAll(): GeneratedFile[] {
     ...clientExports(spec),
     ...procTable(spec),
     ...workerDispatch(spec),
+    ...noopDriver(spec),
     ...serverModule(spec, ids),
   ];
 }

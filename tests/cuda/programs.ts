@@ -95,6 +95,8 @@ export interface ClientStats {
   readonly calls: number;
   readonly roundTrips: number;
   readonly launches: number;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
 }
 
 /** Runs a program to its end with SLUICE_STATS set. */

@@ -1,8 +1,10 @@
 // A grant of GPUs on two servers: one device list, work and copies across, and what becomes of it when one of
 // the servers is lost.
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { native, programs, start } from './programs';
+import { native, programs, runWithStats, start } from './programs';
 import { startPool, type TestPool } from './worker';
 
 const twoDevices = join(native.workerBinary, '../../tests/driver/two_devices');
@@ -20,6 +22,25 @@ afterAll(() => Promise.all([first?.stop(), second?.stop()]));
 
 const gpuOf = (pool: TestPool) => [{ uuid: pool.uuids[0] ?? '', memoryMib: null }];
 
+const relays: Server[] = [];
+afterAll(() => relays.forEach((relay) => relay.close()));
+
+/** The address of a relay that lets one connection through and refuses all others, as a firewall would. */
+async function oneWayRelay(target: string): Promise<string> {
+  const [host = '', port = ''] = target.split(':');
+  const relay = createServer((client) => {
+    relay.close();
+    const server = connect(Number(port), host);
+    client.pipe(server).pipe(client);
+    client.on('error', () => server.destroy());
+    server.on('error', () => client.destroy());
+  });
+  relays.push(relay);
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  return `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+}
+
 /** Variables of a program that has the first GPU of each server. */
 async function onBoth() {
   const { grant } = await first.worker.grant(gpuOf(first));
@@ -27,11 +48,26 @@ async function onBoth() {
 }
 
 describe('a program with GPUs on two servers', () => {
-  it('has them in one list and works on both', async () => {
-    const outcome = await start(twoDevices, [], await onBoth()).done;
+  it('has them in one list and works on both; copies go from server to server', async () => {
+    const { outcome, stats } = await runWithStats(twoDevices, [], await onBoth());
     expect(outcome, outcome.stderr).toMatchObject({ code: 0, signal: null });
     expect(outcome.stdout).toContain('streams of two devices wait for each other');
     expect(outcome.stdout).toContain('memory of the other device is reached');
+    // The program sends 24 MiB itself. Its copies between the devices would be seven times as much.
+    expect(stats?.bytesSent).toBeLessThan(32 * 2 ** 20);
+  });
+
+  it('copies through itself when the servers do not reach each other', async () => {
+    const { grant } = await first.worker.grant(gpuOf(first));
+    const joined = await second.worker.grant(gpuOf(second), grant);
+    const servers = await Promise.all(
+      joined.grant.servers.map(async (server) => ({ ...server, address: await oneWayRelay(server.address) })),
+    );
+    const environment = { ...joined.environment, SLUICE_GRANT: JSON.stringify({ ...joined.grant, servers }) };
+    const { outcome, stats } = await runWithStats(twoDevices, [], environment);
+    expect(outcome, outcome.stderr).toMatchObject({ code: 0, signal: null });
+    expect(outcome.stdout).toContain('streams of two devices wait for each other');
+    expect(stats?.bytesSent).toBeGreaterThan(150 * 2 ** 20);
   });
 
   it.each([['first'], ['second']])(

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/cuda_types.h"
+#include "common/cuda_result.h"
 
 namespace sluice::ptx {
 

@@ -4,6 +4,7 @@
 
 #include "common/crypto.h"
 #include "common/json.h"
+#include "worker/calls/arriving_stripes.h"
 #include "worker/calls/session.h"
 
 namespace sluice::worker {
@@ -38,6 +39,10 @@ int serve_calls(SessionContext& context) {
 
 void send_goodbye(std::string_view reason) {
   if (Session* session = serving.load()) session->send_goodbye(reason);
+}
+
+void add_stripe(size_t index, std::unique_ptr<wire::Connection> connection) {
+  arriving_stripes().add(index, std::move(connection));
 }
 
 std::string device_snapshot_json(generated::DriverTable& driver, CUdevice device) {

@@ -16,6 +16,9 @@ int serve_calls(SessionContext& context);
 // Tells the client that its session ends and why. Thread-safe; does nothing before serve_calls.
 void send_goodbye(std::string_view reason);
 
+// A further connection of the client. Thread-safe; also before serve_calls.
+void add_stripe(size_t index, std::unique_ptr<wire::Connection> connection);
+
 // What the hello tells a client about a device: name, memory, all attributes, as a JSON object.
 std::string device_snapshot_json(generated::DriverTable& driver, CUdevice device);
 

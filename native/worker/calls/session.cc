@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "worker/calls/arriving_stripes.h"
 
 namespace sluice::worker {
 
@@ -53,6 +54,7 @@ void Session::lead() {
     if (gave_lead_) return;
   }
   host_tasks.abandon();
+  peer_links.shutdown();
   const std::lock_guard lock(lead_mutex_);
   ended_ = true;
   leading_ = false;
@@ -97,6 +99,17 @@ bool Session::serve_one() {
     request.bulk_bytes = arguments - size;
     arguments = size;
   }
+  if ((header.flags & wire::kStriped) != 0) {
+    // In place of the data, and before the arguments, is its size.
+    const uint8_t* bytes =
+        request.bulk_bytes == sizeof(uint64_t) && stripes_.is_set() ? read_bytes(sizeof(uint64_t)) : nullptr;
+    if (bytes == nullptr) {
+      bad_frame(request);
+      return false;
+    }
+    std::memcpy(&request.bulk_bytes, bytes, sizeof request.bulk_bytes);
+    request.striped = true;
+  }
   if (arguments > wire::kMaxArguments || request.bulk_bytes > wire::kMaxBulk) {
     bad_frame(request);
     return false;
@@ -124,6 +137,16 @@ void Session::run_request(Request& request, uint16_t call) {
       return calls::bind_default_pool(*this, request);
     case wire::ControlCall::host_copy:
       return calls::host_copy(*this, request);
+    case wire::ControlCall::stripes:
+      return use_stripes(request);
+    case wire::ControlCall::peer_open:
+      return calls::peer_open(*this, request);
+    case wire::ControlCall::peer_accept:
+      return calls::peer_accept(*this, request);
+    case wire::ControlCall::peer_send:
+      return calls::peer_send(*this, request);
+    case wire::ControlCall::peer_receive:
+      return calls::peer_receive(*this, request);
   }
   bad_frame(request);
 }
@@ -135,6 +158,19 @@ void Session::host_task_done(Request& request) {
   if (!task || request.bulk_bytes != task->bytes) return bad_frame(request);
   if (task->bytes > 0 && !read_bulk(request, task->target, task->bytes)) return;
   host_tasks.finish(*task);
+}
+
+// The client has opened them before it asked, so that they come soon or never.
+void Session::use_stripes(Request& request) {
+  constexpr std::chrono::milliseconds kPatience{3'000};
+  const auto count = request.args.get<uint32_t>();
+  if (!request.args.finished() || !request.sync() || stripes_.is_set()) return bad_frame(request);
+  auto connections = arriving_stripes().take(count, kPatience);
+  wire::Writer answer;
+  answer.put(static_cast<uint32_t>(connections.size()));
+  if (!connections.empty()) stripes_.set(std::move(connections));
+  finish(request, CUDA_SUCCESS, answer);
+  if (stripes_.is_set()) stripes_.use();
 }
 
 CUdevice Session::device(int32_t ordinal) const {
@@ -214,30 +250,48 @@ bool Session::send_head(const Request& request, CUresult result, uint64_t bytes,
   if (result == CUDA_SUCCESS && bytes == 0 && generated::may_report_earlier_error(request.call)) {
     result = take_error();
   }
-  struct {
+  struct __attribute__((packed)) {
     wire::ResponseHeader header;
     uint32_t sequence;
     int32_t result;
-  } head{{static_cast<uint32_t>(sizeof(uint32_t) + sizeof(int32_t) + bytes),
-          static_cast<uint16_t>(wire::ResponseKind::reply), 0},
-         request.sequence,
-         result};
-  const iovec parts[] = {{&head, sizeof head}, {const_cast<void*>(part), part_bytes}};
+    uint64_t striped;
+  } head{{0, static_cast<uint16_t>(wire::ResponseKind::reply), 0}, request.sequence, result, bytes};
+  answer_is_striped_ = bytes >= wire::kLeastStriped && stripes_.in_use();
+  const size_t head_bytes = sizeof head - (answer_is_striped_ ? 0 : sizeof head.striped);
+  head.header.length =
+      static_cast<uint32_t>(head_bytes - sizeof head.header + (answer_is_striped_ ? 0 : bytes));
+  if (answer_is_striped_) {
+    head.header.flags = wire::kStriped;
+    return context.connection.write_all(&head, head_bytes) && write_striped(part, part_bytes);
+  }
+  const iovec parts[] = {{&head, head_bytes}, {const_cast<void*>(part), part_bytes}};
   return context.connection.write_all(std::span(parts, part_bytes > 0 ? 2u : 1u));
 }
 
 bool Session::send(wire::ResponseKind kind, const void* head, size_t head_bytes, const void* data,
                    size_t data_bytes) {
-  const wire::ResponseHeader header{static_cast<uint32_t>(head_bytes + data_bytes),
-                                    static_cast<uint16_t>(kind), 0};
-  const iovec parts[] = {{const_cast<wire::ResponseHeader*>(&header), sizeof header},
-                         {const_cast<void*>(head), head_bytes},
-                         {const_cast<void*>(data), data_bytes}};
+  const uint64_t size = data_bytes;
+  const bool striped = size >= wire::kLeastStriped && stripes_.in_use();
+  const wire::ResponseHeader header{static_cast<uint32_t>(head_bytes + (striped ? sizeof size : data_bytes)),
+                                    static_cast<uint16_t>(kind), striped ? wire::kStriped : uint16_t{0}};
+  const iovec parts[] = {
+      {const_cast<wire::ResponseHeader*>(&header), sizeof header},
+      {const_cast<void*>(head), head_bytes},
+      {striped ? const_cast<uint64_t*>(&size) : const_cast<void*>(data), striped ? sizeof size : data_bytes}};
   const std::lock_guard lock(write_mutex_);
-  return context.connection.write_all(std::span(parts, data_bytes > 0 ? 3u : 2u));
+  return context.connection.write_all(std::span(parts, data_bytes > 0 ? 3u : 2u)) &&
+         (!striped || write_striped(data, data_bytes));
 }
 
-bool Session::send_raw(const void* data, size_t size) { return context.connection.write_all(data, size); }
+bool Session::write_striped(const void* data, size_t size) {
+  if (stripes_.write(data, size)) return true;
+  context.connection.shutdown();  // half an answer cannot be taken back
+  return false;
+}
+
+bool Session::send_raw(const void* data, size_t size) {
+  return answer_is_striped_ ? write_striped(data, size) : context.connection.write_all(data, size);
+}
 
 void Session::send_goodbye(std::string_view reason) {
   send(wire::ResponseKind::goodbye, reason.data(), std::min<size_t>(reason.size(), wire::kMaxGoodbye),

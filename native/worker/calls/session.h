@@ -21,8 +21,10 @@
 #include "generated/worker_calls.h"
 #include "wire/frame.h"
 #include "wire/frame_input.h"
+#include "wire/stripes.h"
 #include "worker/calls/handle_table.h"
 #include "worker/calls/host_task.h"
+#include "worker/calls/peer_link.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/staging.h"
 #include "worker/calls/virtual_memory.h"
@@ -36,6 +38,7 @@ struct Request {
   uint32_t sequence = 0;
   wire::Reader args;
   uint64_t bulk_bytes = 0;  // data that follows; the call reads it with Session::read_bulk
+  bool striped = false;     // it comes over further connections
 
   bool sync() const { return (flags & wire::kSync) != 0; }
 };
@@ -140,6 +143,7 @@ class Session {
   LateCopies late_copies;
   const HostVisible host_visible;
   HostTaskTable host_tasks;
+  PeerLinks peer_links;
   // Device memory by address: which device it was counted for, and how much.
   struct Allocation {
     size_t ordinal;
@@ -180,6 +184,8 @@ class Session {
   bool read_into(void* into, size_t size);
   void run_request(Request& request, uint16_t call);
   void host_task_done(Request& request);
+  void use_stripes(Request& request);
+  bool write_striped(const void* data, size_t size);
   void park();
   void count_call(const Request& request);
 
@@ -210,7 +216,10 @@ class Session {
   size_t kept_at_ = 0;
   std::vector<uint8_t> kept_frame_;
 
+  wire::Stripes stripes_;
+  wire::AdaptivePoll stripe_poll_;
   std::mutex write_mutex_;
+  bool answer_is_striped_ = false;  // the one that is being sent; under write_mutex_
   std::mutex error_mutex_;
   CUresult kept_error_ = CUDA_SUCCESS;
 };

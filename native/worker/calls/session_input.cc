@@ -52,7 +52,7 @@ bool Session::read_bulk(Request& request, void* into, size_t size) {
     return false;
   }
   request.bulk_bytes -= size;
-  if (read_into(into, size)) return true;
+  if (request.striped ? stripes_.read(into, size, &stripe_poll_) : read_into(into, size)) return true;
   broken_ = true;
   return false;
 }

@@ -1,50 +1,51 @@
-// `npm run bench:proxy`: what a CUDA program gets through the proxy on loopback,
-// beside the same program directly on the software GPU and beside raw TCP, all
-// in one run and alternating, so that a busy machine is busy for all three.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+// `npm run bench:proxy`: what a CUDA program gets through the proxy on loopback, beside the same program
+// directly on the same driver and beside raw TCP, all in one run and alternating, so that a busy machine is
+// busy for all three.
+import { existsSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { getEnv } from '../../env';
 import { nativePaths } from '../../proxy/projectPaths';
-import { LocalWorker } from './localWorker';
-import {
-  benchPrograms,
-  measureFirstResult,
-  measureProgram,
-  measureRawTcp,
-  softgpuUuid,
-  type Setting,
-} from './measure';
+import { benchPrograms } from './measure';
 import { measureRun } from './measureRun';
-import { summarize, type Round } from './report';
+import { measureRows } from './measureRows';
+import { measureLinks, printLinks } from './links';
+import { lineOf } from './report';
+import { rows } from './rows';
 import { printTable } from './table';
 
-const usage = `npm run bench:proxy -- [--tls] [--rounds N] [--json]
-  --tls       encrypt the proxy's connection (default: off)
-  --rounds N  how often everything is measured; the medians are shown (default 3)
-  --json      print JSON instead of the table`;
+const usage = `npm run bench:proxy -- [--tls] [--rounds N] [--only ROW] [--json FILE]
+  --tls        encrypt the proxy's connections (default: off; the rows about TLS always use it)
+  --rounds N   how often everything is measured; medians are shown (default 3)
+  --only ROW   one row only: ${[...new Set(rows.map(({ id }) => id)), 'links'].join(', ')}
+  --json FILE  write the figures to FILE as well; - for standard output instead of the table`;
 
 const { values } = parseArgs({
   options: {
     tls: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    json: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 
 const rounds = Number(values.rounds);
+const only = values.only ?? null;
+const known = only === null || only === 'links' || rows.some(({ id }) => id === only);
 if (values.help) {
   console.log(usage);
-} else if (!Number.isInteger(rounds) || rounds < 1) {
-  console.error(`--rounds is "${values.rounds}": a whole number from 1 is needed.\n${usage}`);
+} else if (!Number.isInteger(rounds) || rounds < 1 || !known) {
+  console.error(
+    known ? `--rounds is "${values.rounds}": a whole number from 1 is needed.` : `There is no row "${only}".`,
+  );
+  console.error(usage);
   process.exitCode = 2;
 } else {
-  await run(rounds, values.tls, values.json);
+  await run();
 }
 
-async function run(roundCount: number, tls: boolean, json: boolean): Promise<void> {
+async function run(): Promise<void> {
   const native = nativePaths(getEnv().nativeDir);
   const programs = benchPrograms(native);
   const missing = [
@@ -58,53 +59,27 @@ async function run(roundCount: number, tls: boolean, json: boolean): Promise<voi
     process.exitCode = 1;
     return;
   }
-
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  const softgpu = {
-    SLUICE_SOFTGPU: '1x(memory=8GiB,cc=10.0,sms=16)',
-    SLUICE_SOFTGPU_DIR: join(folder, 'softgpu'),
-  };
-  // One core for each side where there are two, for the proxy and for raw TCP alike.
-  const cores = availableParallelism() >= 2 ? { client: 0, server: 1 } : null;
-  const pinned = (core: number | undefined) => (core === undefined ? [] : ['taskset', '-c', String(core)]);
-  const direct: Setting = {
-    environment: { ...softgpu, LD_LIBRARY_PATH: dirname(native.softgpuDriver), SLUICE_GRANT: null },
-    prefix: [],
-  };
-  let worker: LocalWorker | null = null;
-  try {
-    const uuid = await softgpuUuid(programs, direct);
-    worker = await LocalWorker.start({
-      native,
-      driver: native.softgpuDriver,
-      environment: softgpu,
-      tls,
-      folder,
-      prefix: pinned(cores?.server),
-    });
-    const { environment } = await worker.grant([{ uuid, memoryMib: null }]);
-    const proxied: Setting = { environment, prefix: pinned(cores?.client) };
-    const measured: Round[] = [];
-    for (let round = 1; round <= roundCount; round += 1) {
-      if (!json) console.error(`round ${round} of ${roundCount}`);
-      measured.push({
-        rawTcp: await measureRawTcp(programs, cores),
-        direct: {
-          ...(await measureProgram(programs, direct)),
-          firstResult: await measureFirstResult(programs, direct),
-        },
-        proxy: {
-          ...(await measureProgram(programs, proxied)),
-          firstResult: await measureFirstResult(programs, proxied),
-        },
-      });
-    }
-    const summary = { ...summarize(measured), runToFirstResult: await measureRun(programs) };
-    if (json)
-      console.log(JSON.stringify({ tls, rounds: roundCount, cores: availableParallelism(), ...summary }));
-    else printTable(summary, tls, roundCount);
-  } finally {
-    await worker?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const say = (text: string) => values.json !== '-' && console.error(text);
+  const measured =
+    only === 'links'
+      ? new Map<string, number[]>()
+      : await measureRows({ native, programs, rounds, only, tls: values.tls, say });
+  const lines = rows
+    .flatMap((row) => lineOf(row, measured) ?? [])
+    .filter(({ id }) => only === null || id === only);
+  const links =
+    only === null || only === 'links' ? await measureLinks(native, programs, values.tls, say) : [];
+  const sluiceRun =
+    only === null ? await measureRun(programs) : { milliseconds: null, reason: 'not asked for' };
+  const cores = availableParallelism();
+  const result = JSON.stringify({ tls: values.tls, rounds, cores, rows: lines, links, sluiceRun }, null, 2);
+  if (values.json === '-') return console.log(result);
+  if (values.json !== undefined) writeFileSync(values.json, `${result}\n`);
+  printTable(lines, sluiceRun, [
+    `Loopback, TLS ${values.tls ? 'on' : 'off'}, random data, medians of ${rounds} rounds. The driver does nothing unless the row says otherwise.`,
+    cores >= 2
+      ? 'Client and worker are bound to one core each, raw TCP alike.'
+      : 'This machine has one core: nothing is bound, and both sides share it.',
+  ]);
+  printLinks(links);
 }

@@ -1,5 +1,7 @@
 // Runs the C++ programs that measure, and reads the line of JSON that each prints.
 import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -12,6 +14,9 @@ export interface BenchPrograms {
   readonly rawTcp: string;
   readonly proxyFigures: string;
   readonly deviceQuery: string;
+  readonly relay: string;
+  /** A driver that answers everything at once. */
+  readonly noopDriver: string;
 }
 
 /** How a CUDA program reaches its GPU: variables, and what it is started through. */
@@ -20,33 +25,30 @@ export interface Setting {
   readonly prefix: readonly string[];
 }
 
-const rawTcp = z.object({ roundTripMicroseconds: z.number(), toGBps: z.number(), fromGBps: z.number() });
+/** Values by their name; the program's usage says which there are. */
+export type Figures = Readonly<Record<string, number>>;
+const figures = z.record(z.string(), z.number());
 
-const figures = z.object({
-  syncMicroseconds: z.number(),
-  launchesPerSecond: z.number(),
-  completedPerSecond: z.number(),
-  pageableToGBps: z.number(),
-  pageableFromGBps: z.number(),
-  pinnedToGBps: z.number(),
-  pinnedFromGBps: z.number(),
+const statistics = z.object({
+  roundTrips: z.number(),
+  bytesSent: z.number(),
+  bytesReceived: z.number(),
 });
-const firstResult = z.object({ firstResultMilliseconds: z.number() });
-
-export type RawTcpFigures = z.infer<typeof rawTcp>;
-export type ProgramFigures = z.infer<typeof figures>;
+export type Statistics = z.infer<typeof statistics>;
 
 export function benchPrograms(native: NativePaths): BenchPrograms {
-  const samples = join(dirname(native.workerBinary), '../samples');
+  const build = join(dirname(native.workerBinary), '..');
   return {
-    rawTcp: join(samples, 'bench/raw_tcp'),
-    proxyFigures: join(samples, 'bench/proxy_figures'),
-    deviceQuery: join(samples, 'device_query'),
+    rawTcp: join(build, 'samples/bench/raw_tcp'),
+    proxyFigures: join(build, 'samples/bench/proxy_figures'),
+    deviceQuery: join(build, 'samples/device_query'),
+    relay: join(build, 'samples/bench/relay'),
+    noopDriver: join(build, 'lib/noop/libcuda.so.1'),
   };
 }
 
-/** The UUID of the first software GPU. */
-export async function softgpuUuid(programs: BenchPrograms, setting: Setting): Promise<string> {
+/** The UUID of the first GPU that the setting gives. */
+export async function firstUuid(programs: BenchPrograms, setting: Setting): Promise<string> {
   const text = await output([programs.deviceQuery], setting);
   const [uuid] = /GPU-[0-9a-f-]{36}/.exec(text) ?? [];
   if (uuid === undefined) throw new Error(`device_query names no GPU: ${text}`);
@@ -57,30 +59,56 @@ export async function softgpuUuid(programs: BenchPrograms, setting: Setting): Pr
 export async function measureRawTcp(
   programs: BenchPrograms,
   cores: { client: number; server: number } | null,
-): Promise<RawTcpFigures> {
+): Promise<Figures> {
   const bound = cores === null ? [] : ['--cores', `${cores.client},${cores.server}`];
   const text = await output([programs.rawTcp, ...bound], { environment: {}, prefix: [] });
-  return rawTcp.parse(JSON.parse(text));
+  return figures.parse(JSON.parse(text));
 }
 
-/** Everything but the start, in one process. */
-export async function measureProgram(programs: BenchPrograms, setting: Setting): Promise<ProgramFigures> {
-  return figures.parse(JSON.parse(await output([programs.proxyFigures], setting)));
+/** One figure of `proxy_figures`, in a process of its own. */
+export async function measureFigure(
+  programs: BenchPrograms,
+  parameters: readonly string[],
+  setting: Setting,
+): Promise<Figures> {
+  return figures.parse(JSON.parse(await output([programs.proxyFigures, ...parameters], setting)));
 }
 
-/** Milliseconds from starting a process to its first kernel's result; the median of five processes. */
-export async function measureFirstResult(programs: BenchPrograms, setting: Setting): Promise<number> {
+/** What the client library counted while `proxy_figures` ran. */
+export async function measureStatistics(
+  programs: BenchPrograms,
+  parameters: readonly string[],
+  setting: Setting,
+): Promise<Statistics> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-stats-'));
+  const file = join(folder, 'stats.json');
+  try {
+    const environment = { ...setting.environment, SLUICE_STATS: file };
+    await output([programs.proxyFigures, ...parameters], { ...setting, environment });
+    if (!existsSync(file)) throw new Error('the program did not use the client library');
+    return statistics.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Milliseconds from starting a process to its first completed launch; the median of `processes`. */
+export async function measureFirstLaunch(
+  programs: BenchPrograms,
+  setting: Setting,
+  processes = 5,
+): Promise<number> {
   const results: number[] = [];
-  for (let i = 0; i < 5; i += 1) {
+  for (let i = 0; i < processes; i += 1) {
     // Node's hrtime is CLOCK_MONOTONIC, which the program reads too.
     const started = process.hrtime.bigint().toString();
-    const text = await output([programs.proxyFigures, '--first-only', '--started-ns', started], setting);
-    results.push(firstResult.parse(JSON.parse(text)).firstResultMilliseconds);
+    const { ms } = await measureFigure(programs, ['first', '--started-ns', started], setting);
+    results.push(ms ?? Number.NaN);
   }
   return median(results);
 }
 
-/** The middle value, the upper of two. */
+/** The middle value, the upper of two; NaN of none. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

@@ -1,85 +1,58 @@
-// From the rounds to one row per figure, with the ratio to raw TCP and the goal.
-import { median, type ProgramFigures, type RawTcpFigures } from './measure';
+// From the values of all rounds to one line per row: medians, how far they lie apart, the bar.
+import { median } from './measure';
+import type { Row } from './rows';
 
-export interface Measured extends ProgramFigures {
-  /** Milliseconds. */
-  readonly firstResult: number;
-}
+/** Every value that was measured, by the names that rows use; one per round. */
+export type Values = ReadonlyMap<string, readonly number[]>;
 
-export interface Round {
-  readonly rawTcp: RawTcpFigures;
-  readonly direct: Measured;
-  readonly proxy: Measured;
-}
-
-export interface Row {
+export interface Line {
+  readonly id: string;
   readonly figure: string;
-  readonly unit: 'µs' | 'ms' | '/s' | 'GB/s';
-  /** null: raw TCP has nothing to compare with. */
-  readonly rawTcp: number | null;
-  readonly direct: number;
-  readonly proxy: number;
-  /** proxy ÷ raw TCP. */
+  readonly unit: Row['unit'];
+  /** null: nothing to compare with. */
+  readonly limit: number | null;
+  readonly direct: number | null;
+  readonly ours: number;
+  /** Least and greatest of the rounds. */
+  readonly range: readonly [number, number];
+  /** ours ÷ limit. */
   readonly ratio: number | null;
-  /** In words; null: none is set. */
-  readonly goal: string | null;
+  readonly bar: string | null;
   readonly met: boolean | null;
 }
 
-/** What the proxy must reach with TLS off, against raw TCP in the same run. */
-const goals = { roundTripRatio: 1.5, copyRatio: 0.7, launchesPerSecond: 200_000 };
-
-export function summarize(rounds: readonly Round[]): { rows: Row[] } {
-  const rawTcp = (pick: (figures: RawTcpFigures) => number) =>
-    median(rounds.map((round) => pick(round.rawTcp)));
-  const row = (
-    figure: string,
-    unit: Row['unit'],
-    pick: (figures: Measured) => number,
-    raw: number | null,
-    goal: { words: string; met: (proxy: number, ratio: number) => boolean } | null,
-  ): Row => {
-    const direct = median(rounds.map((round) => pick(round.direct)));
-    const proxy = median(rounds.map((round) => pick(round.proxy)));
-    const ratio = raw === null ? null : proxy / raw;
-    return {
-      figure,
-      unit,
-      rawTcp: raw,
-      direct,
-      proxy,
-      ratio,
-      goal: goal?.words ?? null,
-      met: goal === null ? null : goal.met(proxy, ratio ?? Number.NaN),
-    };
+/** null when the row's run was not made. */
+export function lineOf(row: Row, values: Values): Line | null {
+  const measured = values.get(row.ours);
+  if (measured === undefined) return null;
+  const ours = median(measured);
+  const middle = (name: string | null) => {
+    const found = name === null ? undefined : values.get(name);
+    return found === undefined ? null : median(found);
   };
-  const fast = {
-    words: `≤ ${goals.roundTripRatio} × raw TCP`,
-    met: (_: number, ratio: number) => ratio <= goals.roundTripRatio,
-  };
-  const wide = {
-    words: `≥ ${goals.copyRatio} × raw TCP`,
-    met: (_: number, ratio: number) => ratio >= goals.copyRatio,
-  };
-  const many = { words: '≥ 200,000/s', met: (proxy: number) => proxy >= goals.launchesPerSecond };
-  const up = rawTcp((figures) => figures.toGBps);
-  const down = rawTcp((figures) => figures.fromGBps);
+  const limit = middle(row.limit);
+  const ratio = limit === null ? null : ours / limit;
+  const judged = row.bar?.of === 'limit' ? ratio : ours;
   return {
-    rows: [
-      row(
-        'synchronous call, p50',
-        'µs',
-        (f) => f.syncMicroseconds,
-        rawTcp((f) => f.roundTripMicroseconds),
-        fast,
-      ),
-      row('launches, as the caller sees them', '/s', (f) => f.launchesPerSecond, null, many),
-      row('launches, completed', '/s', (f) => f.completedPerSecond, null, null),
-      row('64 MiB to the device, pageable', 'GB/s', (f) => f.pageableToGBps, up, wide),
-      row('64 MiB from the device, pageable', 'GB/s', (f) => f.pageableFromGBps, down, wide),
-      row('64 MiB to the device, pinned', 'GB/s', (f) => f.pinnedToGBps, up, wide),
-      row('64 MiB from the device, pinned', 'GB/s', (f) => f.pinnedFromGBps, down, wide),
-      row('process start to first result', 'ms', (f) => f.firstResult, null, null),
-    ],
+    id: row.id,
+    figure: row.figure,
+    unit: row.unit,
+    limit,
+    direct: middle(`direct.${row.ours}`),
+    ours,
+    range: [Math.min(...measured), Math.max(...measured)],
+    ratio,
+    bar: barText(row),
+    met:
+      row.bar === null || judged === null
+        ? null
+        : judged >= (row.bar.least ?? -Infinity) && judged <= (row.bar.most ?? Infinity),
   };
+}
+
+function barText({ bar }: Row): string | null {
+  if (bar === null) return null;
+  const sign = bar.least === undefined ? '≤' : '≥';
+  const number = (bar.least ?? bar.most ?? 0).toLocaleString('en-US');
+  return `${sign} ${number}${bar.of === 'limit' ? ' × limit' : ''}`;
 }

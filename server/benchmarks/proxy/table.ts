@@ -1,48 +1,43 @@
 import type { RunFigure } from './measureRun';
-import type { Row } from './report';
+import type { Line } from './report';
 
-/** Prints the rows for people. */
-export function printTable(
-  { rows, runToFirstResult }: { rows: readonly Row[]; runToFirstResult: RunFigure },
-  tls: boolean,
-  rounds: number,
-): void {
-  const head = ['figure', 'unit', 'raw TCP', 'direct', 'proxy', 'proxy ÷ raw', 'goal', ''];
-  const cells = rows.map((row) => [
-    row.figure,
-    row.unit,
-    number(row.rawTcp),
-    number(row.direct),
-    number(row.proxy),
-    row.ratio === null ? '–' : `${row.ratio.toFixed(2)} ×`,
-    row.goal ?? '–',
-    row.met === null ? '' : row.met ? 'met' : 'missed',
+/** Prints the lines for people. */
+export function printTable(lines: readonly Line[], run: RunFigure, notes: readonly string[]): void {
+  const head = ['figure', 'unit', 'limit', 'direct', 'ours', 'rounds', 'ratio', 'bar', ''];
+  const cells = lines.map((line) => [
+    line.figure,
+    line.unit,
+    number(line.limit),
+    number(line.direct),
+    number(line.ours),
+    `${number(line.range[0])} … ${number(line.range[1])}`,
+    line.ratio === null ? '–' : line.ratio.toFixed(2),
+    line.bar ?? '–',
+    line.met === null ? '' : line.met ? 'met' : 'MISSED',
   ]);
   const widths = head.map((title, column) =>
-    Math.max(title.length, ...cells.map((line) => (line[column] ?? '').length)),
+    Math.max(title.length, ...cells.map((row) => (row[column] ?? '').length)),
   );
-  const line = (parts: readonly string[]) =>
+  const text = (parts: readonly string[]) =>
     parts
       .map((part, column) =>
-        column >= 2 && column <= 5 ? part.padStart(widths[column] ?? 0) : part.padEnd(widths[column] ?? 0),
+        column >= 2 && column <= 6 ? part.padStart(widths[column] ?? 0) : part.padEnd(widths[column] ?? 0),
       )
       .join('  ')
       .trimEnd();
-  console.log(line(head));
-  cells.forEach((parts) => console.log(line(parts)));
+  console.log(text(head));
+  cells.forEach((parts) => console.log(text(parts)));
   console.log(
-    runToFirstResult.milliseconds === null
-      ? `\n\`sluice run\` to the first result: not measured, ${runToFirstResult.reason}`
-      : `\n\`sluice run\` to the first result: ${number(runToFirstResult.milliseconds)} ms (allocation and the pool's own TLS setting included)`,
+    run.milliseconds === null
+      ? `\n\`sluice run\` to the first launch: not measured, ${run.reason}`
+      : `\n\`sluice run\` to the first launch: ${number(run.milliseconds)} ms (allocation and the pool's own TLS setting included)`,
   );
-  console.log(
-    `Loopback, software GPU, TLS ${tls ? 'on (the goals are for TLS off)' : 'off'}, random data, medians of ${rounds} rounds; ` +
-      'client and worker are bound to one core each where there are two.',
-  );
+  notes.forEach((note) => console.log(note));
 }
 
 function number(value: number | null): string {
-  if (value === null) return '–';
+  if (value === null || Number.isNaN(value)) return '–';
   if (value >= 1000) return Math.round(value).toLocaleString('en-US');
+  if (value !== 0 && value < 1) return value.toFixed(3);
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 }

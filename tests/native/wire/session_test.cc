@@ -112,6 +112,16 @@ TEST(Session, EndsInGoodOrderWhenTheClientLeaves) {
   EXPECT_TRUE(served.finish());
 }
 
+TEST(Session, EndsAtStripedDataWithoutStripes) {
+  Served served(does_nothing);
+  std::vector<uint8_t> payload(24, 0);
+  payload[0] = 12;  // bytes of arguments; before them, in place of the data, its size
+  const auto bytes =
+      frame_of(static_cast<uint16_t>(CallId::cuMemcpyHtoDAsync_v2), wire::kBulk | wire::kStriped, payload);
+  served.send(bytes.data(), bytes.size());
+  EXPECT_FALSE(served.finish());
+}
+
 TEST(Session, EndsAtAnUnknownCall) {
   for (const uint16_t call : {uint16_t{0}, generated::kCallIdEnd, uint16_t{0xf003}, uint16_t{0xffff}}) {
     Served served(fails);

@@ -9,6 +9,8 @@
 
 #include "wire/hello_connect.h"
 #include "wire/hello_message.h"
+#include "wire/stripes.h"
+#include "wire/tls.h"
 #include "worker/listener_socket.h"
 #include "worker/testing_worker.h"
 
@@ -75,6 +77,51 @@ TEST_P(ListenerOver, ServesASessionFromGrantToEnd) {
 
 INSTANTIATE_TEST_SUITE_P(Plain, ListenerOver, ::testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(Tls, ListenerOver, ::testing::Values(true));
+
+// A further connection of the session with that proof.
+std::unique_ptr<wire::Connection> open_stripe(const TestWorker& worker, const std::string& session,
+                                              uint8_t index, const crypto::Bytes32& proof,
+                                              const crypto::Bytes32& key, bool tls) {
+  auto socket = wire::connect_tcp(worker.address(), deadline_in(5s));
+  EXPECT_TRUE(socket) << socket.error();
+  {
+    wire::Connection plain(ScopedFd(::dup(socket->get())), nullptr);
+    EXPECT_TRUE(wire::send_prelude(plain, {session, index, proof}));
+  }
+  auto connection = wire::stripe_connection(std::move(*socket), key, index, tls, false);
+  connection->set_deadline(deadline_in(5s));
+  return connection;
+}
+
+TEST_P(ListenerOver, AFurtherConnectionReachesItsSession) {
+  Granted granted({.tls = GetParam()});
+  EXPECT_TRUE(Client(granted.worker.grant()).welcome().body["stripeKey"].is_null()) << "nobody asked for it";
+  Client client(granted.worker.grant(), {std::string(wire::kStripesFeature)});
+  ASSERT_TRUE(client.welcomed()) << client.message();
+  const auto key = crypto::hex32(client.welcome().body["stripeKey"].string_or(""));
+  ASSERT_TRUE(key);
+  const std::string& session = client.welcome().session;
+  for (const uint8_t index : {uint8_t{0}, uint8_t{7}}) {
+    const auto stripe =
+        open_stripe(granted.worker, session, index, wire::stripe_proof(*key, index), *key, GetParam());
+    char letter = 'a';
+    ASSERT_TRUE(stripe->write_all(&letter, 1));
+    ASSERT_TRUE(stripe->read_exact(&letter, 1)) << stripe->failure();
+    EXPECT_EQ(letter, 'a');
+  }
+  // A proof for another index, another key's, an index beyond the last, a session that is not there.
+  const auto refused = [&](const std::string& id, uint8_t index, const crypto::Bytes32& proof) {
+    const auto stripe = open_stripe(granted.worker, id, index, proof, *key, GetParam());
+    char letter = 'a';
+    stripe->write_all(&letter, 1);
+    return !stripe->read_exact(&letter, 1);
+  };
+  EXPECT_TRUE(refused(session, 1, wire::stripe_proof(*key, 2)));
+  EXPECT_TRUE(refused(session, 1, wire::stripe_proof(crypto::random32(), 1)));
+  EXPECT_TRUE(refused(session, wire::kStripes, wire::stripe_proof(*key, wire::kStripes)));
+  EXPECT_TRUE(refused("s-0000000000000000", 1, wire::stripe_proof(*key, 1)));
+  EXPECT_EQ(client.call('u'), 0u) << "the session goes on";
+}
 
 TEST(Listener, RevocationTellsTheClientAndProvesTheEnd) {
   Granted granted;

@@ -52,6 +52,14 @@ void send_goodbye(std::string_view reason) {
   connection->write_all(parts);
 }
 
+void echo(size_t, std::unique_ptr<wire::Connection> connection) {
+  std::thread([connection = std::move(connection)] {
+    char letter = 0;
+    while (connection->read_exact(&letter, 1) && connection->write_all(&letter, 1)) {
+    }
+  }).detach();
+}
+
 std::string snapshot(generated::DriverTable&, CUdevice device) {
   const json::Value attributes =
       json::Value::object({{"33", 1 + device}, {"34", 0}, {"50", 0}, {"75", 10}, {"76", 0}});
@@ -63,7 +71,7 @@ std::string snapshot(generated::DriverTable&, CUdevice device) {
   // A crash that a test asks for must not fill the report with a sanitizer's.
   std::signal(SIGSEGV, SIG_DFL);
   worker::ListenerSettings settings{
-      options.driver, "", std::move(tls), {&snapshot, &serve, &send_goodbye}, options.hello_time};
+      options.driver, "", std::move(tls), {&snapshot, &serve, &send_goodbye, &echo}, options.hello_time};
   json::Value probe = worker::probe_driver(options.driver, settings.calls);
   auto bound = worker::ControlSocket::bind(control);
   if (!bound) ::_exit(3);

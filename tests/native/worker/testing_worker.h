@@ -4,6 +4,7 @@
 // The tiny protocol: the client sends a letter and a u64, the session answers with a u64.
 //   r bytes  reserve on device 0: 1 or 0      f bytes  release: 1
 //   u 0      bytes used by the allocation     x 0      crashes
+// A further connection for data gives back what it gets.
 // When the session is ended the client gets the letter g, u64 length and the reason.
 #pragma once
 

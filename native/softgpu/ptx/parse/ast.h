@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/cuda_types.h"
+#include "common/cuda_result.h"
 #include "softgpu/ptx/parse/types.h"
 
 namespace sluice::ptx {
