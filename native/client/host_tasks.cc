@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/coherence.h"
 #include "client/objects.h"
 #include "client/thread_state.h"
 #include "client/threads.h"
@@ -187,6 +188,7 @@ void HostTasks::run(Queue& queue) {
 
 void HostTasks::perform(uint32_t number, const HostTask& task) {
   if (task.source == nullptr) {
+    if (Coherence::active() && !task.lost) Coherence::instance().before_host_function(*task.channel);
     if (task.function != nullptr) {
       task.function(task.user_data);
     } else if (task.callback != nullptr) {

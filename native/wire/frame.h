@@ -43,10 +43,10 @@ enum class ControlCall : uint16_t {
   peer_send = 0xf013,
   peer_receive = 0xf014,
   stripes = 0xf010,  // u32 connections that the client has opened: u32 how many are used, all or none
-  share_host = 0xf010,    // u64 bytes: host memory of the worker that its GPUs see; answers u64 address
-  unshare_host = 0xf011,  // u64 address
-  write_shared = 0xf012,  // u64 address [bulk: what the program wrote there]
-  fetch_shared = 0xf013,  // u32 count, {u64 address, u64 bytes}: answers u8 idle, then for each piece that the
+  share_host = 0xf020,    // u64 bytes: host memory of the worker that its GPUs see; answers u64 address
+  unshare_host = 0xf021,  // u64 address
+  write_shared = 0xf022,  // u64 address [bulk: what the program wrote there]
+  fetch_shared = 0xf023,  // u32 count, {u64 address, u64 bytes}: answers u8 idle, then for each piece that the
                           // client does not have as it is now u64 address, u32 bytes, data
 };
 

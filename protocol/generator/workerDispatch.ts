@@ -73,6 +73,10 @@ ${wire.map((row) => `void ${row.symbol}(Session& session, Request& request);`).j
 // Frames of the runtime itself: wire/frame.h.
 void bind_default_pool(Session& session, Request& request);
 void host_copy(Session& session, Request& request);
+void share_host(Session& session, Request& request);
+void unshare_host(Session& session, Request& request);
+void write_shared(Session& session, Request& request);
+void fetch_shared(Session& session, Request& request);
 
 }  // namespace calls
 

@@ -17,8 +17,8 @@ export const CAPTURE = 'capturing makes a graph, and graphs are not carried yet'
 export const ARRAYS = 'arrays, textures and surfaces are not carried yet';
 export const TENSOR_MAP = 'tensor maps are not carried yet';
 export const LINKER = 'the run-time linker is not carried yet';
-export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
-export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';
+export const MANAGED_LIBRARY =
+  'managed variables of libraries lie in pages that the client cannot have at the same addresses yet';
 export const POOLS13 = 'pools by location are not carried yet; cuDeviceGetMemPool answers for devices';
 export const DECOMPRESS = 'decompression in batches is not carried yet';
 export const MEM_OPS = 'memory operations in streams are not carried yet';

@@ -108,7 +108,10 @@ void cuMemFree_v2(Session& session, Request& request) {
   if (!request.args.finished()) return session.bad_frame(request);
   session.settle_host_tasks();  // freeing waits for the work that uses the memory
   const CUresult result = session.driver.cuMemFree_v2(address);
-  if (result == CUDA_SUCCESS) forget(session, address);
+  if (result == CUDA_SUCCESS) {
+    forget(session, address);
+    session.shared_memory.remove(address);
+  }
   session.finish(request, result);
 }
 

@@ -26,6 +26,7 @@
 #include "worker/calls/host_task.h"
 #include "worker/calls/peer_link.h"
 #include "worker/calls/host_visible.h"
+#include "worker/calls/shared_memory.h"
 #include "worker/calls/staging.h"
 #include "worker/calls/virtual_memory.h"
 #include "worker/session.h"
@@ -158,6 +159,7 @@ class Session {
   std::map<uint64_t, uint32_t> texture_objects;
   std::map<uint64_t, uint32_t> surface_objects;
   VirtualMemory virtual_memory;
+  SharedMemory shared_memory{*this};
   uint32_t current_context() const { return current_context_; }
 
  private:
@@ -179,6 +181,8 @@ class Session {
 
   void lead();
   bool serve_one();
+  // Serves a frame whose header was read from the connection, before what is kept.
+  bool serve_at_once(const wire::RequestHeader& header);
   bool read_header(wire::RequestHeader* header);
   const uint8_t* read_bytes(size_t size);
   bool read_into(void* into, size_t size);
