@@ -31,7 +31,7 @@ bool SharedMemory::add(CUdeviceptr address, uint64_t bytes, uint8_t* host, uint3
   return true;
 }
 
-void SharedMemory::drop(Range& range) { ::munmap(range.copy, range.bytes); }
+void SharedMemory::drop(const Range& range) { ::munmap(range.copy, range.bytes); }
 
 void SharedMemory::remove(CUdeviceptr address) {
   const auto at = ranges_.find(address);
@@ -41,7 +41,7 @@ void SharedMemory::remove(CUdeviceptr address) {
 }
 
 void SharedMemory::forget(uint32_t context) {
-  std::erase_if(ranges_, [&](auto& entry) {
+  std::erase_if(ranges_, [&](const auto& entry) {
     if (entry.second.context != context) return false;
     lanes_.erase(entry.second.handle);
     drop(entry.second);

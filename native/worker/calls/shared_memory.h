@@ -49,7 +49,7 @@ class SharedMemory {
   };
 
   Range* find(CUdeviceptr address, uint64_t bytes, uint64_t* offset);
-  void drop(Range& range);
+  static void drop(const Range& range);
   // The lane of the range's context, which is current from here on until `leave`.
   Lane* enter(const Range& range);
   void leave();
