@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "client/channel.h"
+#include "client/coherence.h"
 #include "client/stats.h"
 #include "common/log.h"
 #include "wire/keepalive.h"
@@ -31,6 +32,7 @@ struct Channel::Waiter {
 CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* reply, const void* bulk,
                        size_t bulk_bytes, uint64_t* number) {
   if (CUresult gone = state()) return gone;
+  Coherence::before(*this, frame);
   stats().round_trips.fetch_add(1, std::memory_order_relaxed);
   if (bulk_bytes > 0) stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
   want_stripes(std::max(bulk_bytes, reply != nullptr ? reply->capacity : 0));
@@ -46,6 +48,7 @@ CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* rep
   send(context, frame, size, bulk, bulk_bytes, number);  // a failure wakes the waiter too
   wait(waiter);
   note_answer(asked);
+  Coherence::after(*this, frame, waiter.result);
   return waiter.result;
 }
 

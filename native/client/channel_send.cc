@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "client/channel.h"
+#include "client/coherence.h"
 #include "client/stats.h"
 #include "client/threads.h"
 #include "common/log.h"
@@ -68,6 +69,7 @@ CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size) {
 CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size, const void* bulk,
                        size_t bulk_bytes) {
   if (CUresult gone = state()) return gone;
+  Coherence::before(*this, frame);
   if (bulk_bytes > 0) stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
   if (bulk_bytes > kInlineBulk) {
     want_stripes(bulk_bytes);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/coherence.h"
 #include "client/graph_copy.h"
 #include "client/objects.h"
 #include "client/thread_state.h"
@@ -265,6 +266,7 @@ void HostTasks::perform(uint32_t number, const HostTask& task) {
     done.complete(bytes.size());
     task.channel->post(0, done.data(), done.size(), bytes.data(), bytes.size());
   } else if (task.source == nullptr) {
+    if (Coherence::active() && !task.lost) Coherence::instance().before_host_function(*task.channel);
     if (task.function != nullptr) {
       task.function(task.user_data);
     } else if (task.callback != nullptr) {

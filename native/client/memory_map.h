@@ -19,6 +19,7 @@ struct DeviceRange {
   CUmemoryPool pool = nullptr;  // for stream-ordered memory
   uint64_t id = 0;
   bool mapped = false;  // by cuMemMap; neighbours that are mapped too are one range
+  bool managed = false;
 };
 
 struct HostRange {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "client/coherence.h"
 #include "client/contract_host.h"
 #include "client/device_snapshot.h"
 #include "client/stats.h"
@@ -48,6 +49,7 @@ void at_exit() {
 
 // The connection stays the parent's. A child of a program that has not called cuInit starts afresh.
 void after_fork_in_child() {
+  Coherence::forget_in_child();
   Session* session = published.exchange(nullptr);
   if (usable.exchange(false)) forked_after_init.store(true);
   if (session == nullptr) return;

@@ -778,5 +778,6 @@ static_assert(sizeof(CUmemPoolProps) == 88);
 
 #include "common/cuda_graph_types.h"
 #include "common/cuda_array_types.h"
+#include "common/cuda_managed_types.h"
 #include "common/cuda_stream_types.h"
 #include "common/cuda_vmm_types.h"

@@ -79,6 +79,7 @@ std::span<const Entry> driver_entries();
 std::span<const Entry> device_entries();
 std::span<const Entry> context_entries();
 std::span<const Entry> memory_entries();
+std::span<const Entry> managed_entries();
 std::span<const Entry> host_memory_entries();
 std::span<const Entry> pointer_entries();
 std::span<const Entry> pool_entries();

@@ -24,7 +24,7 @@ std::span<const Entry> (*const kTables[])() = {
     virtual_memory_entries, copy_array_entries,    copy_batch_entries,
     array_entries,          texture_entries,       texture_reference_entries,
     tensor_map_entries,     stream_memory_entries, stream_attribute_entries,
-    old_launch_entries,
+    old_launch_entries,     managed_entries,
 };
 
 // The newest form of the function that the asked version has.

@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "softgpu/api.h"
 #include "softgpu/context.h"
 #include "softgpu/memory.h"
@@ -14,6 +16,15 @@ uint64_t page_size() {
   return bytes;
 }
 
+// Where nothing else of this process is likely to be, and nothing of another process either that shares our
+// addresses, as the program behind a worker does. A hint: taken when it is free.
+void* likely_free(uint64_t bytes) {
+  constexpr uint64_t kBegin = 0x1f00'0000'0000;
+  constexpr uint64_t kStep = uint64_t{2} << 20;
+  static std::atomic<uint64_t> next{kBegin};
+  return reinterpret_cast<void*>(next.fetch_add(round_up(bytes, kStep)));
+}
+
 CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
   constexpr unsigned kKnown =
       CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
@@ -22,7 +33,7 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
   SLUICE_TRY(healthy_context(&context));
   const uint64_t reserved = round_up(bytes, page_size());
   if (reserved < bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* got = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* got = mmap(likely_free(reserved), reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (got == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   Allocation allocation;
   allocation.begin = reinterpret_cast<uint64_t>(got);

@@ -1,7 +1,8 @@
-// Device and managed memory: allocation, release, what there is.
+// Device memory: allocation, release (of managed memory too), what there is.
 #include "softgpu/api.h"
 #include "softgpu/context.h"
 #include "softgpu/graph/capture.h"
+#include "softgpu/managed.h"
 #include "softgpu/memory.h"
 
 namespace sluice::softgpu {
@@ -39,19 +40,9 @@ CUresult free_memory(CUdeviceptr address) {
   if (found->context != context) found->context->synchronize();
   const auto removed = memory_registry().remove(address);
   if (!removed) return CUDA_ERROR_INVALID_VALUE;
+  if (removed->kind == MemoryKind::kManaged) managed_advice().forget(removed->begin, removed->bytes);
   dispose(*removed);
   return context->error();
-}
-
-CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice) {
-  if (bytes == 0 || advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  Context* context;
-  SLUICE_TRY(healthy_context(&context));
-  const auto found = memory_registry().find(address);
-  if (!found || found->kind != MemoryKind::kManaged) return CUDA_ERROR_INVALID_VALUE;
-  return check_range(*context, address, bytes);
 }
 
 }  // namespace
@@ -74,14 +65,6 @@ SLUICE_API cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t width, siz
     SLUICE_TRY(allocate(out, bytes, MemoryKind::kDevice, 0));
     *pitch = rounded;
     return CUDA_SUCCESS;
-  });
-}
-
-// The host reads and writes device addresses as they are, so managed memory needs no migration.
-SLUICE_API cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned flags) {
-  return api([&]() -> CUresult {
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
-    return allocate(out, bytes, MemoryKind::kManaged, flags);
   });
 }
 
@@ -113,40 +96,15 @@ SLUICE_API cuMemGetAddressRange_v2(CUdeviceptr* begin, size_t* bytes, CUdevicept
   });
 }
 
-SLUICE_API cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice) {
-  return api([&] { return advise(address, bytes, advice); });
-}
-SLUICE_API cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation) {
-  return api([&] { return advise(address, bytes, advice); });
-}
-
-// Memory is in reach of host and devices wherever it is: there is nothing to move.
-SLUICE_API_PAIR(cuMemPrefetchAsync, _ptsz, (CUdeviceptr address, size_t bytes, CUdevice, CUstream stream),
-                Context* context;
-                SLUICE_TRY(healthy_context(&context)); std::shared_ptr<Stream> queue;
-                SLUICE_TRY(context->resolve_stream(pick(stream), &queue));
-                return check_range(*context, address, bytes);)
-SLUICE_API_PAIR(cuMemPrefetchAsync_v2, _ptsz,
-                (CUdeviceptr address, size_t bytes, CUmemLocation, unsigned flags, CUstream stream),
-                if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-                Context * context; SLUICE_TRY(healthy_context(&context)); std::shared_ptr<Stream> queue;
-                SLUICE_TRY(context->resolve_stream(pick(stream), &queue));
-                return check_range(*context, address, bytes);)
-
 namespace sluice::softgpu {
 
 std::span<const Entry> memory_entries() {
   static const Entry entries[] = {
       SLUICE_ENTRY("cuMemAlloc", 3020, cuMemAlloc_v2),
       SLUICE_ENTRY("cuMemAllocPitch", 3020, cuMemAllocPitch_v2),
-      SLUICE_ENTRY("cuMemAllocManaged", 6000, cuMemAllocManaged),
       SLUICE_ENTRY("cuMemFree", 3020, cuMemFree_v2),
       SLUICE_ENTRY("cuMemGetInfo", 3020, cuMemGetInfo_v2),
       SLUICE_ENTRY("cuMemGetAddressRange", 3020, cuMemGetAddressRange_v2),
-      SLUICE_ENTRY("cuMemAdvise", 8000, cuMemAdvise),
-      SLUICE_ENTRY("cuMemAdvise", 12020, cuMemAdvise_v2),
-      SLUICE_ENTRY_PAIR("cuMemPrefetchAsync", 8000, cuMemPrefetchAsync, _ptsz),
-      SLUICE_ENTRY_PAIR("cuMemPrefetchAsync", 12020, cuMemPrefetchAsync_v2, _ptsz),
   };
   return entries;
 }

@@ -161,14 +161,6 @@ SLUICE_API_PAIR(cuStreamAddCallback, _ptsz,
 SLUICE_API_PAIR(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data),
                 return call_on_host(pick(stream), function, data);)
 
-SLUICE_API_PAIR(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr address, size_t, unsigned),
-                std::shared_ptr<Stream> queue;
-                SLUICE_TRY(find_stream(pick(stream), &queue));
-                const auto found = memory_registry().find(address);
-                return found && found->kind == MemoryKind::kManaged ? CUDA_SUCCESS
-                                                                    : CUDA_ERROR_INVALID_VALUE;)
-
-
 namespace sluice::softgpu {
 
 std::span<const Entry> stream_entries() {
@@ -186,7 +178,6 @@ std::span<const Entry> stream_entries() {
       SLUICE_ENTRY_PAIR("cuStreamGetDevice", 12080, cuStreamGetDevice, _ptsz),
       SLUICE_ENTRY_PAIR("cuStreamAddCallback", 5000, cuStreamAddCallback, _ptsz),
       SLUICE_ENTRY_PAIR("cuLaunchHostFunc", 10000, cuLaunchHostFunc, _ptsz),
-      SLUICE_ENTRY_PAIR("cuStreamAttachMemAsync", 6000, cuStreamAttachMemAsync, _ptsz),
   };
   return entries;
 }

@@ -116,10 +116,11 @@ CUresult allocate_device(Context& context, uint64_t bytes, MemoryKind kind, unsi
   Device& device = context.device;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (bytes > device.config.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-  const uint64_t reserved = round_up(bytes, kAllocationGranularity);
+  const uint64_t granularity = kind == MemoryKind::kManaged ? kManagedGranularity : kAllocationGranularity;
+  const uint64_t reserved = round_up(bytes, granularity);
   SharedState& shared = *driver()->shared;
   if (!shared.reserve(device.index, reserved, device.config.memory_bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  const uint64_t begin = device.window.allocate(reserved);
+  const uint64_t begin = device.window.allocate(reserved, granularity);
   if (begin == 0) {
     shared.release(device.index, reserved);
     return CUDA_ERROR_OUT_OF_MEMORY;

@@ -69,9 +69,9 @@ void Window::remove_free(std::map<uint64_t, uint64_t>::iterator at) {
   free_.erase(at);
 }
 
-uint64_t Window::allocate(uint64_t bytes) {
+uint64_t Window::allocate(uint64_t bytes, uint64_t least_alignment) {
   const std::lock_guard lock(mutex_);
-  const uint64_t alignment = bytes >= kLarge ? kChunk : kAllocationGranularity;
+  const uint64_t alignment = bytes >= kLarge ? kChunk : least_alignment;
   for (auto candidate = free_by_size_.lower_bound({bytes, 0}); candidate != free_by_size_.end();
        ++candidate) {
     const auto [free_bytes, free_address] = *candidate;

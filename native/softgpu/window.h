@@ -17,6 +17,9 @@ constexpr uint64_t kWindowsEnd = 0x7400'0000'0000;  // programs have their own m
 constexpr uint64_t kWindowBytes = uint64_t{2} << 40;
 constexpr uint64_t kAllocationGranularity = 512;  // bytes; what accounting and addresses are rounded to
 
+// What managed memory is rounded to: no page of it holds anything else.
+constexpr uint64_t kManagedGranularity = 64u << 10;
+
 constexpr uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
 class Window {
@@ -27,8 +30,8 @@ class Window {
   // is; empty on success.
   std::string reserve();
   // A readable and writable range whose untouched pages are zero; 0 when there is no room. bytes is a
-  // multiple of the granularity; large ranges begin at a multiple of 2 MiB.
-  uint64_t allocate(uint64_t bytes);
+  // multiple of the granularity; large ranges begin at a multiple of 2 MiB, others of `least_alignment`.
+  uint64_t allocate(uint64_t bytes, uint64_t least_alignment = kAllocationGranularity);
   // Addresses without memory, for cuMemAddressReserve: at `wanted` when that is free, else anywhere. Both
   // numbers are multiples of 2 MiB, alignment a power of two. 0 when there is no room.
   uint64_t reserve_range(uint64_t bytes, uint64_t alignment, uint64_t wanted);

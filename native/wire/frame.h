@@ -48,6 +48,11 @@ enum class ControlCall : uint16_t {
   graph_child = 0xf021,   // u32 graph, u32 node: the handle stands for the node's own graph
   capture_node = 0xf022,  // u32 stream, a node that the client serves, in a stream that is captured
   invalidate_capture = 0xf023,  // u32 stream: the program did what a capture does not survive
+  share_host = 0xf030,          // u64 bytes: host memory of the worker that its GPUs see; answers u64 address
+  unshare_host = 0xf031,        // u64 address
+  write_shared = 0xf032,        // u64 address [bulk: what the program wrote there]
+  fetch_shared = 0xf033,  // u32 count, {u64 address, u64 bytes}: answers u8 idle, then for each piece that
+                          // the client does not have as it is now u64 address, u32 bytes, data
 };
 
 // Worker to client.
@@ -80,7 +85,10 @@ constexpr uint32_t kMaxBulk = 1u << 30;    // data of one frame; longer copies a
 constexpr uint32_t kMaxReplyTable = 64u << 20;  // tables of kernels; a library of 100,000 stays well below
 constexpr uint32_t kMaxBoxPiece = 1u << 20;     // data of one frame of a copy of several dimensions
 constexpr uint32_t kMaxGoodbye = 4096;
-constexpr uint32_t kMaxHandles = 1u << 24;  // live objects of one kind
+constexpr uint32_t kSharedPage = 4096;           // what shared memory is compared and sent in
+constexpr uint32_t kMaxSharedWrite = 1u << 20;   // data of one write to shared memory
+constexpr uint32_t kMaxSharedFetch = 16u << 20;  // asked for at once, all pieces together
+constexpr uint32_t kMaxHandles = 1u << 24;       // live objects of one kind
 
 // How the bytes of a copy of several dimensions travel (cuMemcpy3DAsync in wire-format.md).
 enum class BoxDirection : uint8_t {

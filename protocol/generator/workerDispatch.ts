@@ -77,6 +77,10 @@ void graph_bind(Session& session, Request& request);
 void graph_child(Session& session, Request& request);
 void capture_node(Session& session, Request& request);
 void invalidate_capture(Session& session, Request& request);
+void share_host(Session& session, Request& request);
+void unshare_host(Session& session, Request& request);
+void write_shared(Session& session, Request& request);
+void fetch_shared(Session& session, Request& request);
 
 }  // namespace calls
 

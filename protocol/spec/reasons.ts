@@ -15,8 +15,8 @@ export const SPARSE =
   'arrays whose memory is mapped later are not carried yet; cuDeviceGetAttribute says that there are none';
 export const SEMAPHORES =
   'external semaphores belong to another driver on the machine of the program, which the GPU cannot reach';
-export const MANAGED = 'managed memory is refused until host and device pages are kept the same';
-export const MAPPED = 'mapped host memory is refused until host and device pages are kept the same';
+export const MANAGED_LIBRARY =
+  'managed variables of libraries lie in pages that the client cannot have at the same addresses yet';
 export const POOLS13 = 'pools by location are not carried yet; cuDeviceGetMemPool answers for devices';
 export const GREEN =
   'sets multiprocessors aside for one program, on a GPU whose multiprocessors the pool shares among several';

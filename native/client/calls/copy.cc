@@ -4,6 +4,7 @@
 
 #include "client/between_servers.h"
 #include "client/captures.h"
+#include "client/coherence.h"
 #include "client/scope.h"
 #include "client/task_order.h"
 #include "generated/call_ids.h"
@@ -49,6 +50,12 @@ struct CopyScope : Scope {
   bool on_device(CUdeviceptr address, size_t bytes) const {
     const auto range = session->memory.device_range(address);
     return range && bytes <= range->bytes - (address - range->base);
+  }
+  // Whether it is managed memory, which the GPU copies from and to itself.
+  bool is_managed(const void* address, size_t bytes) const {
+    if (!Coherence::active()) return false;
+    const auto range = session->memory.device_range(reinterpret_cast<CUdeviceptr>(address));
+    return range && range->managed && on_device(reinterpret_cast<CUdeviceptr>(address), bytes);
   }
 };
 
@@ -123,6 +130,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CU
   if (src == nullptr || !scope.on_device(dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (scope.capture != 0)
     return scope.capture_rows(CU_MEMORYTYPE_DEVICE, dst, reinterpret_cast<CUdeviceptr>(src), bytes);
+  if (scope.is_managed(src, bytes))
+    return cuMemcpyDtoDAsync_v2(dst, reinterpret_cast<CUdeviceptr>(src), bytes, stream);
   // Page-locked memory is read when the stream comes to the copy. It may be read now unless work before
   // the copy still writes it.
   HostTasks& tasks = scope.session->tasks;
@@ -137,13 +146,21 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstrea
   if (CUresult error = scope.begin(stream, dst)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (src == nullptr || !scope.on_device(dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  const bool into_managed = scope.is_managed(reinterpret_cast<const void*>(dst), bytes);
+  if (scope.is_managed(src, bytes)) {
+    if (CUresult error = cuMemcpyDtoDAsync_v2(dst, reinterpret_cast<CUdeviceptr>(src), bytes, stream))
+      return error;
+    return cuStreamSynchronize(stream);
+  }
   // The program may change the source when this returns, and everything before the copy has to be done
   // with it: that needs an answer only when something before still writes it.
   if (scope.session->tasks.downloads_into(src, bytes) ||
       scope.session->tasks.pending_up_to(last_task(*scope.context, scope.stream))) {
     if (CUresult error = cuStreamSynchronize(stream)) return error;
   }
-  return upload(scope, dst, src, bytes);
+  if (CUresult error = upload(scope, dst, src, bytes)) return error;
+  // The program may read what it copied there from the host at once.
+  return into_managed ? cuStreamSynchronize(stream) : CUDA_SUCCESS;
 }
 
 CUresult cuMemcpyDtoH_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stream) {
@@ -151,6 +168,11 @@ CUresult cuMemcpyDtoH_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stre
   if (CUresult error = scope.begin(stream, src)) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (dst == nullptr || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (scope.is_managed(dst, bytes)) {
+    if (CUresult error = cuMemcpyDtoDAsync_v2(reinterpret_cast<CUdeviceptr>(dst), src, bytes, stream))
+      return error;
+    return cuStreamSynchronize(stream);
+  }
   const CUresult result = download(scope, dst, src, bytes);
   if (result == CUDA_SUCCESS && scope.stream == nullptr) scope.settle_blocking();
   return result;
@@ -163,6 +185,8 @@ CUresult cuMemcpyDtoHAsync_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream
   if (dst == nullptr || !scope.on_device(src, bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (scope.capture != 0)
     return scope.capture_rows(CU_MEMORYTYPE_HOST, reinterpret_cast<CUdeviceptr>(dst), src, bytes);
+  if (scope.is_managed(dst, bytes))
+    return cuMemcpyDtoDAsync_v2(reinterpret_cast<CUdeviceptr>(dst), src, bytes, stream);
   const auto pinned = scope.session->memory.host_range(dst);
   if (!pinned || bytes > pinned->bytes - (reinterpret_cast<uintptr_t>(dst) - pinned->base)) {
     return download(scope, dst, src, bytes);  // may be synchronous for pageable memory
@@ -222,7 +246,9 @@ CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream strea
   if (from_device && !to_device) return cuMemcpyDtoH_v2(reinterpret_cast<void*>(dst), src, bytes, stream);
   if (to_device && !from_device)
     return cuMemcpyHtoD_v2(dst, reinterpret_cast<const void*>(src), bytes, stream);
-  return cuMemcpyAsync(dst, src, bytes, stream);
+  if (CUresult error = cuMemcpyAsync(dst, src, bytes, stream)) return error;
+  const bool into_managed = scope.is_managed(reinterpret_cast<const void*>(dst), bytes);
+  return into_managed ? cuStreamSynchronize(stream) : CUDA_SUCCESS;
 }
 
 }  // namespace sluice::client::calls

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "client/scope.h"
+#include "client/shared_memory.h"
 #include "generated/client_calls.h"
 
 namespace sluice::client::calls {
@@ -21,8 +22,13 @@ CUresult allocate(void** pp, size_t bytes, unsigned flags) {
   if (CUresult error = scope.need_context()) return error;
   const size_t mapped = whole_pages(bytes);
   if (mapped < bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* memory = nullptr;
+  if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0) {
+    if (CUresult error = allocate_mapped(scope, bytes, &memory)) return error;
+  } else {
+    memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   scope.session->memory.add_host({reinterpret_cast<uintptr_t>(memory), bytes, flags, scope.context, false,
                                   scope.session->next_id.fetch_add(1)});
   *pp = memory;
@@ -45,10 +51,30 @@ CUresult cuMemFreeHost(void* p) {
   const auto range = scope.session->memory.remove_host(p, false);
   if (!range) return CUDA_ERROR_INVALID_VALUE;
   // Work that reads or writes the memory may be under way: as on hardware, freeing waits for it.
-  if (range->context->active.load() && scope.session->tasks.downloads_into(p, range->bytes)) {
+  const bool in_use = scope.session->tasks.downloads_into(p, range->bytes) || Coherence::instance().find(p);
+  if (range->context->active.load() && in_use) {
     cuCtxSynchronize_v2(static_cast<CUcontext>(range->context->handle));
   }
-  ::munmap(p, whole_pages(range->bytes));
+  if (!unmap_for_device(*range)) ::munmap(p, whole_pages(range->bytes));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* pdptr, void* p, unsigned int Flags) {
+  if (pdptr == nullptr || Flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  Scope scope;
+  if (CUresult error = scope.enter()) return error;
+  if (CUresult error = scope.need_context()) return error;
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  const auto managed = scope.session->memory.device_range(address);
+  if (managed && managed->managed) {
+    *pdptr = address;
+    return CUDA_SUCCESS;
+  }
+  const auto range = scope.session->memory.host_range(p);
+  if (!range) return CUDA_ERROR_INVALID_VALUE;
+  SharedRange shared;
+  if (CUresult error = map_for_device(scope, *range, &shared)) return error;
+  *pdptr = shared.device + (address - shared.host);
   return CUDA_SUCCESS;
 }
 
@@ -80,7 +106,13 @@ CUresult cuMemHostUnregister(void* p) {
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Scope scope;
   if (CUresult error = scope.enter()) return error;
-  return scope.session->memory.remove_host(p, true) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  const auto range = scope.session->memory.remove_host(p, true);
+  if (!range) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  if (Coherence::active() && Coherence::instance().find(p) && range->context->active.load()) {
+    cuCtxSynchronize_v2(static_cast<CUcontext>(range->context->handle));  // it brings what the GPU wrote
+  }
+  unmap_for_device(*range);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace sluice::client::calls

@@ -5,6 +5,7 @@
 #include "client/allocate_apart.h"
 #include "client/captures.h"
 #include "client/scope.h"
+#include "client/shared_memory.h"
 #include "generated/call_ids.h"
 #include "generated/client_calls.h"
 
@@ -92,6 +93,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (dptr == 0) return CUDA_SUCCESS;
   const auto range = scope.session->memory.remove_device(dptr);
   if (!range) return CUDA_ERROR_INVALID_VALUE;
+  if (range->managed) forget_managed(*range);
   scope.context = range->context;
   if (CUresult error = scope.need_context()) return error;
   return free_there(scope, dptr);

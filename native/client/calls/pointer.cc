@@ -1,4 +1,5 @@
 // What is known about a pointer.
+#include "client/coherence.h"
 #include "client/scope.h"
 #include "generated/client_calls.h"
 
@@ -21,7 +22,7 @@ CUresult of_device_memory(const DeviceRange& range, CUpointer_attribute attribut
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
       return give(data, ptr);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return CUDA_ERROR_INVALID_VALUE;
+      return range.managed ? give(data, reinterpret_cast<void*>(ptr)) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
@@ -30,7 +31,7 @@ CUresult of_device_memory(const DeviceRange& range, CUpointer_attribute attribut
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return give(data, static_cast<unsigned long long>(range.id));
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return give(data, 0u);
+      return give(data, range.managed ? 1u : 0u);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return give(data, range.context->device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -73,13 +74,18 @@ CUresult of_host_memory(const HostRange& range, CUpointer_attribute attribute, C
       return give(data, static_cast<CUdeviceptr>(range.base));
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       return give(data, range.bytes);
-    case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       return give(data, 0);
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return give(data, Coherence::instance().find(reinterpret_cast<void*>(ptr)) ? 1 : 0);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
+      const auto shared = Coherence::instance().find(reinterpret_cast<void*>(ptr));
+      return shared ? give(data, shared->device + (ptr - shared->host)) : CUDA_ERROR_INVALID_VALUE;
+    }
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return give(data, static_cast<CUmemoryPool>(nullptr));
     default:
-      return CUDA_ERROR_INVALID_VALUE;  // there is no device pointer: the memory is not mapped
+      return CUDA_ERROR_INVALID_VALUE;
   }
 }
 

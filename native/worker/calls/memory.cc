@@ -116,7 +116,10 @@ void cuMemFree_v2(Session& session, Request& request) {
     return session.finish(request, session.driver.cuMemFree_v2(address));
   }
   const CUresult result = session.driver.cuMemFree_v2(address);
-  if (result == CUDA_SUCCESS) forget(session, address);
+  if (result == CUDA_SUCCESS) {
+    forget(session, address);
+    session.shared_memory.remove(address);
+  }
   session.finish(request, result);
 }
 

@@ -153,6 +153,14 @@ void Session::run_request(Request& request, uint16_t call) {
       return calls::capture_node(*this, request);
     case wire::ControlCall::invalidate_capture:
       return calls::invalidate_capture(*this, request);
+    case wire::ControlCall::share_host:
+      return calls::share_host(*this, request);
+    case wire::ControlCall::unshare_host:
+      return calls::unshare_host(*this, request);
+    case wire::ControlCall::write_shared:
+      return calls::write_shared(*this, request);
+    case wire::ControlCall::fetch_shared:
+      return calls::fetch_shared(*this, request);
     case wire::ControlCall::stripes:
       return use_stripes(request);
     case wire::ControlCall::peer_open:
@@ -238,6 +246,7 @@ void Session::leave_context(uint32_t index) {
     context.memory.release(entry.second.ordinal, entry.second.bytes);
     return true;
   };
+  shared_memory.forget(index);
   std::erase_if(allocations, of_context);
   std::erase_if(array_memory, of_context);
   std::erase_if(mipmap_memory, of_context);

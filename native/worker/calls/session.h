@@ -28,6 +28,7 @@
 #include "worker/calls/host_task.h"
 #include "worker/calls/host_visible.h"
 #include "worker/calls/peer_link.h"
+#include "worker/calls/shared_memory.h"
 #include "worker/calls/staging.h"
 #include "worker/calls/stream_waits.h"
 #include "worker/calls/virtual_memory.h"
@@ -181,6 +182,7 @@ class Session {
   VirtualMemory virtual_memory;
   std::map<uint32_t, std::unique_ptr<LinkJob>> links;  // by the client's index
   StreamWaits stream_waits;
+  SharedMemory shared_memory{*this};
   uint32_t current_context() const { return current_context_; }
 
  private:
@@ -202,6 +204,8 @@ class Session {
 
   void lead();
   bool serve_one();
+  // Serves a frame whose header was read from the connection, before what is kept.
+  bool serve_at_once(const wire::RequestHeader& header);
   bool read_header(wire::RequestHeader* header);
   const uint8_t* read_bytes(size_t size);
   bool read_into(void* into, size_t size);

@@ -1,6 +1,7 @@
 // Reading requests: from the connection, or from what was kept while host tasks were settled.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "worker/calls/session.h"
 
@@ -65,6 +66,26 @@ bool Session::skip_bulk(Request& request) {
   return !broken_;
 }
 
+bool Session::serve_at_once(const wire::RequestHeader& header) {
+  constexpr uint32_t kMost = wire::kMaxSharedWrite + wire::kMaxArguments;
+  if (header.length > kMost) {
+    broken_ = true;
+    return false;
+  }
+  std::vector<uint8_t> frame(sizeof header + header.length);
+  std::memcpy(frame.data(), &header, sizeof header);
+  if (!input_.read(frame.data() + sizeof header, header.length)) {
+    broken_ = true;
+    return false;
+  }
+  frame.swap(kept_);
+  const size_t at = std::exchange(kept_at_, 0);
+  const bool served = serve_one();
+  frame.swap(kept_);
+  kept_at_ = at;
+  return served;
+}
+
 void Session::settle_host_tasks() {
   while (host_tasks.outstanding() && !broken_) {
     const uint8_t* bytes = input_.take(sizeof(wire::RequestHeader));
@@ -92,6 +113,12 @@ void Session::settle_host_tasks() {
         return;
       }
       host_tasks.finish(*task);
+      continue;
+    }
+    if (header.call == static_cast<uint16_t>(wire::ControlCall::fetch_shared) ||
+        header.call == static_cast<uint16_t>(wire::ControlCall::write_shared)) {
+      // What the client does for the stream may need the memory that both see.
+      if (!serve_at_once(header)) return;
       continue;
     }
     const size_t at = kept_.size();

@@ -1,6 +1,6 @@
 // Device memory, pinned host memory and what is known about pointers.
 import { asyncCall, local, sync, unsupported, rows } from '../builders.js';
-import { MAPPED, NEWER, OLD_ADDRESSES } from '../reasons.js';
+import { NEWER, OLD_ADDRESSES } from '../reasons.js';
 
 export const memory = rows('memory', [
   sync('cuMemGetInfo_v2', 3020, 'free: out size, total: out size', {
@@ -27,6 +27,7 @@ export const memory = rows('memory', [
   local('cuMemAllocHost_v2', 3020, 'pp: writes void**, bytesize: size'),
   local('cuMemFreeHost', 2000, 'p: reads void*'),
   local('cuMemHostAlloc', 2020, 'pp: writes void**, bytesize: size, Flags: uint'),
+  local('cuMemHostGetDevicePointer_v2', 3020, 'pdptr: out deviceptr, p: reads void*, Flags: uint'),
   local('cuMemHostGetFlags', 2030, 'pFlags: out uint, p: reads void*'),
   local('cuMemHostRegister_v2', 6050, 'p: keeps void*[bytesize], bytesize: size, Flags: uint'),
   local('cuMemHostRegister', 4000, 'p: keeps void*[bytesize], bytesize: size, Flags: uint', {
@@ -49,7 +50,6 @@ export const memory = rows('memory', [
   unsupported('cuMemFree', 2000, OLD_ADDRESSES),
   unsupported('cuMemGetAddressRange', 2000, OLD_ADDRESSES),
   unsupported('cuMemHostGetDevicePointer', 2020, OLD_ADDRESSES),
-  unsupported('cuMemHostGetDevicePointer_v2', 3020, MAPPED),
   unsupported('cuMemGetLocationInfo', 13040, NEWER),
   local('cuMemGetInfo', 2000, 'free: out uint, total: out uint'),
   local('cuMemAllocHost', 2000, 'pp: writes void**, bytesize: uint'),
