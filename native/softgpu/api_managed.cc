@@ -111,7 +111,10 @@ CUresult allocate(CUdeviceptr* out, size_t bytes, unsigned flags) {
     return CUDA_ERROR_INVALID_VALUE;
   Context* context;
   SLUICE_TRY(healthy_context(&context));
-  return allocate_device(*context, bytes, MemoryKind::kManaged, flags, nullptr, false, out);
+  uint64_t address = 0;
+  SLUICE_TRY(allocate_device(*context, bytes, MemoryKind::kManaged, flags, nullptr, false, &address));
+  *out = address;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
