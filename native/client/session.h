@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "client/address_claims.h"
-#include "client/captures.h"
 #include "client/array_objects.h"
+#include "client/captures.h"
 #include "client/channel.h"
 #include "client/graph.h"
 #include "client/helper_streams.h"

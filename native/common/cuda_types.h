@@ -774,10 +774,8 @@ struct CUlaunchConfig {
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D) == 200);
 static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
 static_assert(sizeof(CUmemPoolProps) == 88);
-#include "common/cuda_graph_types.h"
-
-#include "common/cuda_graph_types.h"
 #include "common/cuda_array_types.h"
+#include "common/cuda_graph_types.h"
 #include "common/cuda_managed_types.h"
 #include "common/cuda_stream_types.h"
 #include "common/cuda_vmm_types.h"

@@ -33,7 +33,8 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
   SLUICE_TRY(healthy_context(&context));
   const uint64_t reserved = round_up(bytes, page_size());
   if (reserved < bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* got = mmap(likely_free(reserved), reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* got =
+      mmap(likely_free(reserved), reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (got == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   Allocation allocation;
   allocation.begin = reinterpret_cast<uint64_t>(got);

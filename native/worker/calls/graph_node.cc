@@ -11,8 +11,7 @@ CUresult find_context(Session& session, uint32_t index, CUcontext* context) {
 }
 
 CUresult fill_side(Session& session, const wire::CopySide& side, const wire::NodeCopy& copy, uint8_t* memory,
-                   CUmemorytype* type, CUdeviceptr* device, CUarray* array, size_t* pitch,
-                   size_t* height) {
+                   CUmemorytype* type, CUdeviceptr* device, CUarray* array, size_t* pitch, size_t* height) {
   *pitch = side.pitch;
   *height = side.height;
   switch (side.place) {
@@ -239,14 +238,14 @@ GraphTaskKind task_kind_of(const wire::NodeCopy& copy) {
 CUresult driver_copy(Session& session, const wire::NodeCopy& copy, uint8_t* memory, CUDA_MEMCPY3D* out) {
   CUDA_MEMCPY3D& c = *out;
   CUdeviceptr address = 0;
-  if (CUresult error =
-          fill_side(session, copy.src, copy, memory, &c.srcMemoryType, &address, &c.srcArray, &c.srcPitch, &c.srcHeight)) {
+  if (CUresult error = fill_side(session, copy.src, copy, memory, &c.srcMemoryType, &address, &c.srcArray,
+                                 &c.srcPitch, &c.srcHeight)) {
     return error;
   }
   c.srcHost = c.srcMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<void*>(address) : nullptr;
   c.srcDevice = c.srcMemoryType == CU_MEMORYTYPE_HOST ? 0 : address;
-  if (CUresult error =
-          fill_side(session, copy.dst, copy, memory, &c.dstMemoryType, &address, &c.dstArray, &c.dstPitch, &c.dstHeight)) {
+  if (CUresult error = fill_side(session, copy.dst, copy, memory, &c.dstMemoryType, &address, &c.dstArray,
+                                 &c.dstPitch, &c.dstHeight)) {
     return error;
   }
   c.dstHost = c.dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<void*>(address) : nullptr;
