@@ -46,6 +46,7 @@ CUresult Channel::call(uint32_t context, uint8_t* frame, size_t size, Reply* rep
   std::memcpy(frame + sizeof(wire::RequestHeader), &waiter.sequence, sizeof waiter.sequence);
   const auto asked = SteadyClock::now();
   send(context, frame, size, bulk, bulk_bytes, number);  // a failure wakes the waiter too
+  Coherence::sent(frame);
   wait(waiter);
   note_answer(asked);
   Coherence::after(*this, frame, waiter.result);

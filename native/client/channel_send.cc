@@ -73,7 +73,9 @@ CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size, cons
   if (bulk_bytes > 0) stats().bulk_copies.fetch_add(1, std::memory_order_relaxed);
   if (bulk_bytes > kInlineBulk) {
     want_stripes(bulk_bytes);
-    return send(context, frame, size, bulk, bulk_bytes) ? CUDA_SUCCESS : state();
+    if (!send(context, frame, size, bulk, bulk_bytes)) return state();
+    Coherence::sent(frame);
+    return CUDA_SUCCESS;
   }
   for (;;) {
     bool fits = false;
@@ -89,7 +91,10 @@ CUresult Channel::post(uint32_t context, const uint8_t* frame, size_t size, cons
     } else {
       wake_flusher();
     }
-    if (fits) return CUDA_SUCCESS;
+    if (fits) {
+      Coherence::sent(frame);
+      return CUDA_SUCCESS;
+    }
     if (CUresult gone = state()) return gone;
   }
 }

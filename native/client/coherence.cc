@@ -75,12 +75,20 @@ Coherence& Coherence::instance() {
 
 void Coherence::before_frame(Channel& channel, const uint8_t* frame) {
   const Effect effect = effect_of_frame(frame);
-  if (effect == Effect::work) {
-    work_.fetch_add(1);
-    device_has_written_.store(true);
-  }
+  if (effect == Effect::work) note_work();
   if (effect == Effect::work || effect == Effect::copy_to_host) send_host_changes(channel);
-  if (effect == Effect::work && mapped_.load() > 0) refresh_.notify_one();
+}
+
+// Noted again: what was learnt between the first note and the sending knows nothing of this work.
+void Coherence::after_sending(const uint8_t* frame) {
+  if (effect_of_frame(frame) != Effect::work) return;
+  note_work();
+  if (mapped_.load() > 0) refresh_.notify_one();
+}
+
+void Coherence::note_work() {
+  work_.fetch_add(1);
+  device_has_written_.store(true);
 }
 
 void Coherence::after_frame(Channel& channel, const uint8_t* frame, CUresult result) {

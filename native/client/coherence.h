@@ -44,6 +44,11 @@ class Coherence {
     if (active()) [[unlikely]]
       instance().before_frame(channel, frame);
   }
+  // Call when the frame is on its way, after which whatever is asked of the worker comes after it.
+  static void sent(const uint8_t* frame) {
+    if (active()) [[unlikely]]
+      instance().after_sending(frame);
+  }
   // Call with what a frame with an answer came to: brings what the GPUs have changed, when it has waited.
   static void after(Channel& channel, const uint8_t* frame, CUresult result) {
     if (active()) [[unlikely]]
@@ -70,6 +75,8 @@ class Coherence {
 
  private:
   void before_frame(Channel& channel, const uint8_t* frame);
+  void after_sending(const uint8_t* frame);
+  void note_work();
   void after_frame(Channel& channel, const uint8_t* frame, CUresult result);
   void send_host_changes(Channel& channel);
   void after_wait(Channel& channel);
